@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 #include "millstream/ops/data/dataset.h"
 
 namespace millstream {

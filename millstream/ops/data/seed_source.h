@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "millstream/math/philox.h"
+#include "millstream/math/random/philox.h"
 #include "millstream/ops/data/dataset.h"
 
 namespace millstream {

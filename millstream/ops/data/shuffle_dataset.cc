@@ -2,7 +2,7 @@
 #include <deque>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 #include "millstream/ops/data/seed_source.h"
 #include "millstream/ops/resources/handle.h"
 

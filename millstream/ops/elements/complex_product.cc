@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "millstream/math/gemm_generic.h"
+#include "millstream/math/gemm/gemm_generic.h"
 #include "millstream/math/simd.h"
 
 namespace millstream {

@@ -4,7 +4,7 @@
 
 #include <complex>
 
-#include "millstream/math/gemm.h"
+#include "millstream/math/gemm/gemm.h"
 
 namespace millstream {
 

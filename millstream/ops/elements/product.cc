@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "millstream/math/gemm_generic.h"
+#include "millstream/math/gemm/gemm_generic.h"
 #include "millstream/ops/elements/complex_product.h"
 #include "millstream/ops/elements/narrow.h"
 #include "millstream/tensor/dispatch.h"

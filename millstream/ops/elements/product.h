@@ -3,7 +3,7 @@
 #define MILLSTREAM_OPS_ELEMENTS_PRODUCT_H_
 
 #include "millstream/framework/op.h"
-#include "millstream/math/gemm.h"
+#include "millstream/math/gemm/gemm.h"
 #include "millstream/ops/elements/elementwise.h"
 
 namespace millstream {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "millstream/base/memory_budget.h"
-#include "millstream/math/philox.h"
+#include "millstream/math/random/philox.h"
 #include "millstream/ops/strings/fingerprint.h"
 
 namespace millstream {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 #include "millstream/ops/random/generator.h"
 
 namespace millstream {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/philox.h"
-#include "millstream/math/random_inl.h"
+#include "millstream/math/random/philox.h"
+#include "millstream/math/random/random_inl.h"
 #include "millstream/ops/random/candidate_sampler.h"
 #include "millstream/ops/random/generator.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/philox.h"
-#include "millstream/math/random.h"
+#include "millstream/math/random/philox.h"
+#include "millstream/math/random/random.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/random/candidate_sampler.h"
 

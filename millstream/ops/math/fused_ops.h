@@ -3,7 +3,7 @@
 #define MILLSTREAM_OPS_MATH_FUSED_OPS_H_
 
 #include "millstream/framework/kernel.h"
-#include "millstream/math/gemm.h"
+#include "millstream/math/gemm/gemm.h"
 
 namespace millstream {
 

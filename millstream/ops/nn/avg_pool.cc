@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include "millstream/math/pool_inl.h"
+#include "millstream/math/conv/pool_inl.h"
 #include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/gradients/relative.h"

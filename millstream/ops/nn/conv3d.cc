@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "millstream/math/conv.h"
+#include "millstream/math/conv/conv.h"
 #include "millstream/math/simd.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/elements/blob.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include "millstream/math/conv_generic.h"
+#include "millstream/math/conv/conv_generic.h"
 #include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/nn/conv2d.h"

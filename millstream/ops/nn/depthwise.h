@@ -2,7 +2,7 @@
 #ifndef MILLSTREAM_OPS_NN_DEPTHWISE_H_
 #define MILLSTREAM_OPS_NN_DEPTHWISE_H_
 
-#include "millstream/math/conv.h"
+#include "millstream/math/conv/conv.h"
 
 namespace millstream {
 

@@ -6,7 +6,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/graph/gradients/gradient.h"
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 
 // Graham, "Fractional Max-Pooling" (2014): pools over regions whose sizes differ by one and are laid out at random, so
 // that the output may be smaller by any factor.

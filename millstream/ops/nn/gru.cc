@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/gemm.h"
+#include "millstream/math/gemm/gemm.h"
 
 namespace millstream {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "millstream/graph/gradients/gradient.h"
-#include "millstream/math/gemm.h"
+#include "millstream/math/gemm/gemm.h"
 #include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/nn/lstm_cell.h"
 

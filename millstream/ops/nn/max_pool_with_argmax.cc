@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "millstream/math/pool_inl.h"
+#include "millstream/math/conv/pool_inl.h"
 #include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/gradients/relative.h"
 #include "millstream/ops/nn/pool.h"

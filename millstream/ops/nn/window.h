@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "millstream/framework/attr_value.h"
-#include "millstream/math/conv.h"
-#include "millstream/math/pool.h"
+#include "millstream/math/conv/conv.h"
+#include "millstream/math/conv/pool.h"
 #include "millstream/ops/nn/image_layout.h"
 
 // Windows that slide over images: what convolutions and pools have in common.

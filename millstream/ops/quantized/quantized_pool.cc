@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/math/pool_inl.h"
+#include "millstream/math/conv/pool_inl.h"
 #include "millstream/ops/nn/pool.h"
 #include "millstream/ops/quantized/quantized.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "millstream/math/philox.h"
+#include "millstream/math/random/philox.h"
 #include "millstream/tensor/tensor.h"
 
 namespace millstream {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 
 namespace millstream {
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/philox.h"
+#include "millstream/math/random/philox.h"
 
 namespace millstream {
 

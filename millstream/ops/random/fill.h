@@ -3,7 +3,7 @@
 #define MILLSTREAM_OPS_RANDOM_FILL_H_
 
 #include "millstream/framework/kernel.h"
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 
 // Whole tensors of random numbers, for the ops that differ only in where their generator comes from.
 namespace millstream {

@@ -4,7 +4,7 @@
 
 #include "millstream/framework/kernel.h"
 #include "millstream/framework/shape_context.h"
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 
 // Where random ops take their generators from, and single draws for distributions that need an unknown number of them.
 namespace millstream {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 #include "millstream/math/simd.h"
 #include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/elements/axes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 
 #include "millstream/framework/op.h"
 #include "millstream/ops/elements/as_float.h"

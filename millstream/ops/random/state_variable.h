@@ -3,7 +3,7 @@
 #define MILLSTREAM_OPS_RANDOM_STATE_VARIABLE_H_
 
 #include "millstream/framework/kernel.h"
-#include "millstream/math/philox.h"
+#include "millstream/math/random/philox.h"
 
 // Generators whose state is the value of a variable: int64 numbers, two of the counter and one of the key.
 namespace millstream {

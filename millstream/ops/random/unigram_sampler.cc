@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "millstream/base/file.h"
 #include "millstream/framework/graph_files.h"
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 #include "millstream/ops/random/candidate_sampler.h"
 
 namespace millstream {

@@ -5,7 +5,7 @@
 #include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/record_reader.h"
-#include "millstream/math/philox.h"
+#include "millstream/math/random/philox.h"
 #include "millstream/ops/io/match_files.h"
 
 namespace millstream {

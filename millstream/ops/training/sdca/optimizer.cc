@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 #include "millstream/ops/training/sdca/examples.h"
 #include "millstream/ops/training/sdca/loss.h"
 #include "millstream/ops/training/sdca/sampling.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "millstream/math/philox.h"
+#include "millstream/math/random/philox.h"
 
 namespace millstream::sdca {
 

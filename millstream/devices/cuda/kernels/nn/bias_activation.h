@@ -3,7 +3,7 @@
 #define MILLSTREAM_DEVICES_CUDA_KERNELS_NN_BIAS_ACTIVATION_H_
 
 #include "millstream/devices/cuda/cuda_kernel.h"
-#include "millstream/math/gemm.h"
+#include "millstream/math/gemm/gemm.h"
 
 namespace millstream::cuda {
 

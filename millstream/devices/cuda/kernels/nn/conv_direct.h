@@ -3,7 +3,7 @@
 #define MILLSTREAM_DEVICES_CUDA_KERNELS_NN_CONV_DIRECT_H_
 
 #include "millstream/devices/cuda/cuda_kernel.h"
-#include "millstream/math/conv.h"
+#include "millstream/math/conv/conv.h"
 
 namespace millstream::cuda {
 

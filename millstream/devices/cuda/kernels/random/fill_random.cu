@@ -2,7 +2,7 @@
 #include "millstream/devices/cuda/elementwise.cuh"
 #include "millstream/devices/cuda/kernels/random/fill_random.h"
 #include "millstream/devices/cuda/kernels/random/philox.cuh"
-#include "millstream/math/random.h"
+#include "millstream/math/random/random.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream::cuda {

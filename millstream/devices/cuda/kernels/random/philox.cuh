@@ -7,8 +7,8 @@
 #include "millstream/devices/cuda/kernels/random/philox_state.h"
 #include "millstream/devices/cuda/types.cuh"
 
-// The numbers of millstream/math/philox.h and random.h on a GPU: uniform numbers are equal bit for bit, normal ones up
-// to rounding.
+// The numbers of millstream/math/random/philox.h and random.h on a GPU: uniform numbers are equal bit for bit, normal
+// ones up to rounding.
 namespace millstream::cuda {
 
 __device__ __forceinline__ void SkipBlocks(PhiloxState* state, uint64_t blocks) {

@@ -6,7 +6,7 @@
 
 namespace millstream::cuda {
 
-// The state of a generator of millstream/math/philox.h, as host and device pass it to each other.
+// The state of a generator of millstream/math/random/philox.h, as host and device pass it to each other.
 struct PhiloxState {
   uint64_t low, high;  // the counter
   uint32_t key[2];

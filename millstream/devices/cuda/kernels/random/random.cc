@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/base/mutex.h"
 #include "millstream/devices/cuda/kernels/random/fill_random.h"
-#include "millstream/math/philox.h"
+#include "millstream/math/random/philox.h"
 #include "millstream/ops/random/generator.h"
 
 namespace millstream::cuda {

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_MATH_CONV_POOL_INL_H_
+#define MILLSTREAM_MATH_CONV_POOL_INL_H_
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "millstream/math/conv/pool.h"
+#include "millstream/math/gemm/gemm_generic.h"
+#include "millstream/math/simd.h"
+
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed to inlined functions alone
+#endif
+
+// The functions of pool.h, for any arithmetic element type. Windows are done for a block of channels at a time, whose
+// maxima or sums stay in registers.
+namespace millstream::math {
+namespace internal {
+
+// Calls fn.operator()<n>(c) for blocks of n channels from c on.
+template <typename T, typename Fn>
+MILLSTREAM_ALWAYS_INLINE void ForEachBlock(int64_t begin, int64_t end, Fn fn) {
+  constexpr int kWide = sizeof(T) == 1 ? 64 : sizeof(T) == 8 ? 8 : 16;
+  int64_t c = begin;
+  for (; c + kWide <= end; c += kWide) fn.template operator()<kWide>(c);
+  if constexpr (kWide > 16) {
+    for (; c + 16 <= end; c += 16) fn.template operator()<16>(c);
+  }
+  for (; c + 4 <= end; c += 4) fn.template operator()<4>(c);
+  for (; c < end; ++c) fn.template operator()<1>(c);
+}
+
+// Calls fn(from, y, x) with the channels of each pixel of `w` but the first, in row order.
+template <typename T, typename Fn>
+MILLSTREAM_ALWAYS_INLINE void ForEachPixelAfterFirst(const PoolShape& s, const PoolWindow& w, T* first, Fn fn) {
+  for (int64_t y = w.top; y < w.bottom; ++y) {
+    T* line = first + (y - w.top) * s.in_width * s.channels;
+    for (int64_t x = y == w.top ? w.left + 1 : w.left; x < w.right; ++x) fn(line + (x - w.left) * s.channels, y, x);
+  }
+}
+
+// The offset of a window's first pixel.
+inline int64_t CornerOf(const PoolShape& s, const PoolWindow& w, int64_t image) {
+  return ((image * s.in_height + w.top) * s.in_width + w.left) * s.channels;
+}
+
+// Calls fn(window, corner, out) for each window, with the offset of its first pixel and that of its output. What it
+// writes is of that output alone.
+template <typename Acc, typename Fn>
+void ForEachWindow(const PoolShape& s, ThreadPool* pool, Fn fn) {
+  const auto range = [&](int64_t begin, int64_t end) {
+    simd::Run<Acc>([=] {
+      for (int64_t line = begin; line < end; ++line) {
+        for (int64_t ox = 0; ox < s.out_width; ++ox) {
+          const PoolWindow w = WindowAt(s, line % s.out_height, ox);
+          fn(w, CornerOf(s, w, line / s.out_height), (line * s.out_width + ox) * s.channels);
+        }
+      }
+      return 0;
+    });
+  };
+  const int64_t lines = s.batch * s.out_height;
+  if (pool == nullptr) return range(0, lines);
+  const auto reads = static_cast<double>(s.out_width * (s.window_height * s.window_width + 1) * s.channels);
+  pool->ParallelFor(lines, 0.1 * reads, range);
+}
+
+// Whether no pixel of the input lies in two windows, and whether every pixel lies in one.
+inline bool WindowsAreApart(const PoolShape& s) {
+  return s.stride_height >= s.window_height && s.stride_width >= s.window_width;
+}
+inline bool WindowsTile(const PoolShape& s) {
+  return s.pad_top == 0 && s.pad_left == 0 && s.stride_height == s.window_height && s.stride_width == s.window_width &&
+         s.out_height * s.stride_height == s.in_height && s.out_width * s.stride_width == s.in_width;
+}
+
+// Channels [first, last) of an image: the part of a gradient that one thread adds to.
+struct PoolStrip {
+  int64_t image, first, last;
+};
+
+template <typename T>
+void ZeroStrip(const PoolShape& s, const PoolStrip& strip, T* data) {
+  T* image = data + strip.image * s.in_height * s.in_width * s.channels;
+  const int64_t pixels = s.in_height * s.in_width, channels = strip.last - strip.first;
+  if (channels == s.channels) return static_cast<void>(std::fill_n(image, pixels * channels, T(0)));
+  for (int64_t i = 0; i < pixels; ++i) std::fill_n(image + i * s.channels + strip.first, channels, T(0));
+}
+
+// Calls fn.operator()<add>(strip, window, corner, out) for each window and strip of channels, with the offset of its
+// first pixel and that of its output. Without `add`, fn overwrites all of in_grad that it may add to.
+template <typename T, typename Fn>
+void ForEachGradWindow(const PoolShape& s, T* in_grad, ThreadPool* pool, Fn fn) {
+  constexpr int64_t kWide = 64, kNarrow = 16, kFewStrips = 8;
+  const int64_t wide_strips = s.batch * ((s.channels + kWide - 1) / kWide);
+  const int64_t width = wide_strips < kFewStrips ? kNarrow : kWide, strips = (s.channels + width - 1) / width;
+  const bool add = !WindowsAreApart(s), zero = !WindowsTile(s);
+  const auto range = [&](int64_t begin, int64_t end) {
+    simd::Run<typename AccumulatorOf<T>::Type>([=] {
+      for (int64_t i = begin; i < end; ++i) {
+        const PoolStrip strip{i / strips, i % strips * width, std::min(s.channels, (i % strips + 1) * width)};
+        if (zero) ZeroStrip(s, strip, in_grad);
+        for (int64_t o = 0; o < s.out_height * s.out_width; ++o) {
+          const PoolWindow w = WindowAt(s, o / s.out_width, o % s.out_width);
+          const int64_t corner = CornerOf(s, w, strip.image);
+          const int64_t out = (strip.image * s.out_height * s.out_width + o) * s.channels;
+          if (add) {
+            fn.template operator()<true>(strip, w, corner, out);
+          } else {
+            fn.template operator()<false>(strip, w, corner, out);
+          }
+        }
+      }
+      return 0;
+    });
+  };
+  if (pool == nullptr) return range(0, s.batch * strips);
+  const int64_t reads = s.out_height * s.out_width * s.window_height * s.window_width + s.in_height * s.in_width;
+  pool->ParallelFor(s.batch * strips, 0.1 * static_cast<double>(reads * std::min(s.channels, width)), range);
+}
+
+// Vectors by hand: the compiler does not make them of comparisons in short loops.
+template <typename T, int kChannels>
+struct PoolVector {
+  using type __attribute__((vector_size(kChannels * sizeof(T)))) = T;
+};
+
+template <int kChannels, typename T>
+MILLSTREAM_ALWAYS_INLINE void MaximumBlock(const PoolShape& s, const PoolWindow& w, const T* first, T* maxima) {
+  using V = typename PoolVector<T, kChannels>::type;
+  V best;
+  std::memcpy(&best, first, sizeof(V));
+  ForEachPixelAfterFirst(s, w, first, [&](const T* from, int64_t, int64_t) MILLSTREAM_INLINE_LAMBDA {
+    V value;
+    std::memcpy(&value, from, sizeof(V));
+    best = value > best ? value : best;
+  });
+  std::memcpy(maxima, &best, sizeof(V));
+}
+
+// at[i]: how many pixels of the image lie between the first one and the maximum.
+template <int kChannels, typename T, typename Index>
+MILLSTREAM_ALWAYS_INLINE void ArgmaxBlock(const PoolShape& s, const PoolWindow& w, const T* first, T* maxima,
+                                          Index* at) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  T best[kChannels];
+  for (int i = 0; i < kChannels; ++i) best[i] = first[i], at[i] = 0;
+  ForEachPixelAfterFirst(s, w, first, [&](const T* from, int64_t y, int64_t x) MILLSTREAM_INLINE_LAMBDA {
+    const auto pixel = static_cast<Index>((y - w.top) * s.in_width + x - w.left);
+    MILLSTREAM_INDEPENDENT_LOOP
+    for (int i = 0; i < kChannels; ++i) {
+      const bool greater = static_cast<Acc>(from[i]) > static_cast<Acc>(best[i]);
+      best[i] = greater ? from[i] : best[i];
+      at[i] = greater ? pixel : at[i];
+    }
+  });
+  for (int i = 0; i < kChannels; ++i) maxima[i] = best[i];
+}
+
+constexpr int64_t kPoolChannels = 64;  // channels done at a time
+constexpr int kPoolBlock = 16;
+
+// Calls fn(image, first_channel, channels) for all images and channel strips.
+// No two calls touch the same data, so a gradient may add within one.
+template <typename Fn>
+void ForEachStrip(const PoolShape& s, ThreadPool* pool, Fn fn) {
+  const int64_t strips = (s.channels + kPoolChannels - 1) / kPoolChannels;
+  const auto range = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % strips * kPoolChannels;
+      fn(i / strips, first, std::min(kPoolChannels, s.channels - first));
+    }
+  };
+  if (pool == nullptr) return range(0, s.batch * strips);
+  const int64_t reads = s.out_height * s.out_width * s.window_height * s.window_width + s.in_height * s.in_width;
+  pool->ParallelFor(s.batch * strips, 0.2 * static_cast<double>(reads * std::min(s.channels, kPoolChannels)), range);
+}
+
+// Calls fn(input_offset, output_offset, first) for every pixel of every window
+// of one strip, windows and their pixels in row order; `first` marks the first
+// pixel of a window.
+template <typename Fn>
+void ForEachPoolPixel(const PoolShape& s, int64_t image, int64_t channel, Fn fn) {
+  for (int64_t oy = 0; oy < s.out_height; ++oy) {
+    for (int64_t ox = 0; ox < s.out_width; ++ox) {
+      const PoolWindow w = WindowAt(s, oy, ox);
+      const int64_t out = ((image * s.out_height + oy) * s.out_width + ox) * s.channels + channel;
+      for (int64_t y = w.top; y < w.bottom; ++y) {
+        for (int64_t x = w.left; x < w.right; ++x) {
+          const int64_t in = ((image * s.in_height + y) * s.in_width + x) * s.channels + channel;
+          fn(in, out, y == w.top && x == w.left);
+        }
+      }
+    }
+  }
+}
+
+// `kFirst`: the first pixel of its window. A NaN there stays the maximum, since nothing is greater.
+template <bool kAdd, bool kFirst, typename T, typename Acc>
+inline void GiveIfMaximum(const T* from, const T* maximum, int n, Acc* __restrict left, T* __restrict to) {
+  for (int i = 0; i < n; ++i) {
+    const Acc value = static_cast<Acc>(from[i]);
+    const bool found = value == static_cast<Acc>(maximum[i]) || (kFirst && value != value);
+    to[i] = static_cast<T>((kAdd ? static_cast<Acc>(to[i]) : Acc(0)) + (found ? left[i] : Acc(0)));
+    left[i] = found ? Acc(0) : left[i];
+  }
+}
+
+template <typename T>
+struct MaxPoolGradArgs {
+  const T* input;
+  const T* output;
+  const T* out_grad;
+  T* in_grad;
+};
+
+// Adds to in_grad, or without kAdd overwrites it.
+template <bool kAdd, typename T>
+void MaxPoolGradStrip(const PoolShape& s, int64_t image, int64_t channel, int64_t channels,
+                      const MaxPoolGradArgs<T>& args) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  Acc left[kPoolChannels];  // the gradient until its maximum is found, then
+                            // zero
+  ForEachPoolPixel(s, image, channel, [&](int64_t in, int64_t out, bool first) {
+    if (first) {
+      for (int64_t c = 0; c < channels; ++c) left[c] = static_cast<Acc>(args.out_grad[out + c]);
+    }
+    const T* from = args.input + in;
+    const T* maximum = args.output + out;
+    T* to = args.in_grad + in;
+    const auto give = [&]<bool kFirst>() {
+      int64_t c = 0;
+      for (; c + kPoolBlock <= channels; c += kPoolBlock) {
+        GiveIfMaximum<kAdd, kFirst>(from + c, maximum + c, kPoolBlock, left + c, to + c);
+      }
+      GiveIfMaximum<kAdd, kFirst>(from + c, maximum + c, static_cast<int>(channels - c), left + c, to + c);
+    };
+    if (first) return give.template operator()<true>();
+    give.template operator()<false>();
+  });
+}
+
+template <typename T>
+void ZeroChannels(const PoolShape& s, int64_t image, int64_t channel, int64_t channels, T* data) {
+  T* pixel = data + image * s.in_height * s.in_width * s.channels + channel;
+  for (int64_t i = 0; i < s.in_height * s.in_width; ++i, pixel += s.channels) std::fill_n(pixel, channels, T(0));
+}
+
+template <int kChannels, typename T>
+MILLSTREAM_ALWAYS_INLINE void PickBlock(const PoolShape& s, const PoolWindow& w, const T* first, const T* maximum,
+                                        const T* grad, T* picked) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  T result[kChannels];
+  Acc wanted[kChannels];
+  bool searching[kChannels];
+  const auto look = [&](const T* from) MILLSTREAM_INLINE_LAMBDA {
+    for (int i = 0; i < kChannels; ++i) {
+      const bool found = searching[i] && static_cast<Acc>(from[i]) == wanted[i];
+      result[i] = found ? grad[from - first + i] : result[i];
+      searching[i] = searching[i] && !found;
+    }
+  };
+  for (int i = 0; i < kChannels; ++i) {
+    wanted[i] = static_cast<Acc>(maximum[i]), result[i] = T(0), searching[i] = true;
+  }
+  look(first);
+  ForEachPixelAfterFirst(s, w, first, [&](const T* from, int64_t, int64_t) MILLSTREAM_INLINE_LAMBDA { look(from); });
+  for (int i = 0; i < kChannels; ++i) picked[i] = result[i];
+}
+
+template <int kChannels, typename T>
+MILLSTREAM_ALWAYS_INLINE void AverageBlock(const PoolShape& s, const PoolWindow& w, const T* first, T* averages) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  Acc sums[kChannels] = {};
+  for (int64_t y = w.top; y < w.bottom; ++y, first += s.in_width * s.channels) {
+    const T* pixel = first;
+    for (int64_t x = w.left; x < w.right; ++x, pixel += s.channels) {
+      MILLSTREAM_INDEPENDENT_LOOP
+      for (int i = 0; i < kChannels; ++i) sums[i] += static_cast<Acc>(pixel[i]);
+    }
+  }
+  const Acc count = static_cast<Acc>(w.size());
+  MILLSTREAM_INDEPENDENT_LOOP
+  for (int i = 0; i < kChannels; ++i) averages[i] = static_cast<T>(sums[i] / count);
+}
+
+template <int kChannels, bool add, typename T>
+MILLSTREAM_ALWAYS_INLINE void AverageGradBlock(const PoolShape& s, const PoolWindow& w, const T* out_grad, T* to) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  Acc share[kChannels];
+  const Acc count = static_cast<Acc>(w.size());
+  for (int i = 0; i < kChannels; ++i) share[i] = static_cast<Acc>(out_grad[i]) / count;
+  for (int64_t y = w.top; y < w.bottom; ++y, to += s.in_width * s.channels) {
+    T* pixel = to;
+    for (int64_t x = w.left; x < w.right; ++x, pixel += s.channels) {
+      MILLSTREAM_INDEPENDENT_LOOP
+      for (int i = 0; i < kChannels; ++i) {
+        pixel[i] = static_cast<T>(add ? static_cast<Acc>(pixel[i]) + share[i] : share[i]);
+      }
+    }
+  }
+}
+
+}  // namespace internal
+
+template <typename T>
+void MaxPool(const PoolShape& s, const T* input, T* output, ThreadPool* pool) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  internal::ForEachWindow<Acc>(
+      s, pool, [=](const internal::PoolWindow& w, int64_t corner, int64_t out) MILLSTREAM_INLINE_LAMBDA {
+        internal::ForEachBlock<T>(0, s.channels, [=]<int kChannels>(int64_t c) MILLSTREAM_INLINE_LAMBDA {
+          internal::MaximumBlock<kChannels>(s, w, input + corner + c, output + out + c);
+        });
+      });
+}
+
+namespace internal {
+
+template <typename Index, typename T>
+void RunArgmax(const PoolShape& s, const T* input, bool include_batch, T* output, int64_t* argmax, ThreadPool* pool) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  const int64_t image_size = s.in_height * s.in_width * s.channels;
+  ForEachWindow<Acc>(s, pool, [=](const PoolWindow& w, int64_t corner, int64_t out) MILLSTREAM_INLINE_LAMBDA {
+    const int64_t base = include_batch ? corner : corner % image_size;
+    ForEachBlock<T>(0, s.channels, [=]<int kChannels>(int64_t c) MILLSTREAM_INLINE_LAMBDA {
+      Index at[kChannels];
+      ArgmaxBlock<kChannels>(s, w, input + corner + c, output + out + c, at);
+      for (int i = 0; i < kChannels; ++i) argmax[out + c + i] = base + c + i + at[i] * s.channels;
+    });
+  });
+}
+
+}  // namespace internal
+
+template <typename T>
+void MaxPoolWithArgmax(const PoolShape& s, const T* input, bool include_batch, T* output, int64_t* argmax,
+                       ThreadPool* pool) {
+  if (sizeof(T) == 8 || s.window_height * s.in_width > INT32_MAX) {
+    return internal::RunArgmax<int64_t>(s, input, include_batch, output, argmax, pool);
+  }
+  internal::RunArgmax<int32_t>(s, input, include_batch, output, argmax, pool);
+}
+
+template <typename T>
+void MaxPoolGrad(const PoolShape& s, const T* input, const T* output, const T* out_grad, T* in_grad, ThreadPool* pool) {
+  const bool tiled = internal::WindowsTile(s);
+  internal::ForEachStrip(s, pool, [&](int64_t image, int64_t channel, int64_t channels) {
+    if (!tiled) internal::ZeroChannels(s, image, channel, channels, in_grad);
+    const auto run = tiled ? &internal::MaxPoolGradStrip<false, T> : &internal::MaxPoolGradStrip<true, T>;
+    run(s, image, channel, channels, {input, output, out_grad, in_grad});
+  });
+}
+
+template <typename T>
+void MaxPoolGradGrad(const PoolShape& s, const T* input, const T* output, const T* grad, T* result, ThreadPool* pool) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  internal::ForEachWindow<Acc>(
+      s, pool, [=](const internal::PoolWindow& w, int64_t corner, int64_t out) MILLSTREAM_INLINE_LAMBDA {
+        internal::ForEachBlock<T>(0, s.channels, [=]<int kChannels>(int64_t c) MILLSTREAM_INLINE_LAMBDA {
+          internal::PickBlock<kChannels>(s, w, input + corner + c, output + out + c, grad + corner + c,
+                                         result + out + c);
+        });
+      });
+}
+
+template <typename T>
+void AvgPool(const PoolShape& s, const T* input, T* output, ThreadPool* pool) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  internal::ForEachWindow<Acc>(
+      s, pool, [=](const internal::PoolWindow& w, int64_t corner, int64_t out) MILLSTREAM_INLINE_LAMBDA {
+        internal::ForEachBlock<T>(0, s.channels, [=]<int kChannels>(int64_t c) MILLSTREAM_INLINE_LAMBDA {
+          internal::AverageBlock<kChannels>(s, w, input + corner + c, output + out + c);
+        });
+      });
+}
+
+template <typename T>
+void AvgPoolGrad(const PoolShape& s, const T* out_grad, T* in_grad, ThreadPool* pool) {
+  internal::ForEachGradWindow(
+      s, in_grad, pool,
+      [=]<bool add>(const internal::PoolStrip& strip, const internal::PoolWindow& w, int64_t corner, int64_t out)
+          MILLSTREAM_INLINE_LAMBDA {
+            internal::ForEachBlock<T>(strip.first, strip.last, [=]<int kChannels>(int64_t c) MILLSTREAM_INLINE_LAMBDA {
+              internal::AverageGradBlock<kChannels, add>(s, w, out_grad + out + c, in_grad + corner + c);
+            });
+          });
+}
+
+}  // namespace millstream::math
+
+#endif  // MILLSTREAM_MATH_CONV_POOL_INL_H_

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "millstream/math/pool_inl.h"
-
-namespace millstream::math {
-
-MILLSTREAM_POOL_INSTANCES(, float)
-MILLSTREAM_POOL_INSTANCES(, double)
-
-}  // namespace millstream::math
