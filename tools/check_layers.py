@@ -83,7 +83,7 @@ MAY_SHARE_STATE = {
     "millstream/runtime/device_plugins.cc": "plug-ins are loaded once into the process",
     "millstream/runtime/device_set.cc": "warnings that were given, so that each is given once",
     "millstream/runtime/job_member.cc": "functions that tell a server of a client's end, which register themselves before main()",
-    "millstream/runtime/session.cc": "session factories, which register themselves before main()",
+    "millstream/runtime/sessions/factories.cc": "session factories, which register themselves before main()",
     "python/src/arrays.cc": "objects of Python that wait for its lock; an interpreter is a process",
     "python/src/exit_deadline.cc": "how the process ends",
     "python/src/gil.cc": "Python's lock is the process's",

@@ -2,10 +2,10 @@
 // Groups whose ranks are joined by links: as threads with a hub each, and as processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <random>

@@ -156,10 +156,7 @@ Status MasterSession::OpenAtAll() {
 }
 
 StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
-  {
-    MutexLock lock(steps_mu_);
-    RETURN_IF_ERROR(closed_);
-  }
+  RETURN_IF_ERROR(steps_.closed());
   {
     MutexLock lock(made_mu_);
     std::erase_if(made_, [](const std::weak_ptr<const MasterPlan>& made) { return made.expired(); });
@@ -351,40 +348,30 @@ Status MasterSession::StartPartial(PlanPtr plan, PartialStep* step) {
 // The end.
 
 void MasterSession::Abandon(const Status& why) {
+  steps_.Close(why);
   std::vector<std::shared_ptr<Step>> running;
-  {
-    MutexLock lock(steps_mu_);
-    if (closed_.ok()) closed_ = why;
-    for (Step* step : steps_) running.push_back(step->shared_from_this());
-  }
+  steps_.ForEach([&](Step& step) { running.push_back(step.shared_from_this()); });
   for (const auto& step : running) step->Cancel(why);
 }
 
 std::vector<uint64_t> MasterSession::RunningSteps() {
   std::vector<uint64_t> running;
-  MutexLock lock(steps_mu_);
-  for (const Step* step : steps_) running.push_back(step->id());
+  steps_.ForEach([&](const Step& step) { running.push_back(step.id()); });
   return running;
 }
 
 void MasterSession::CancelSteps(const std::set<uint64_t>& steps, const Status& why) {
   std::vector<std::shared_ptr<Step>> running;
-  {
-    MutexLock lock(steps_mu_);
-    for (Step* step : steps_) {
-      if (steps.contains(step->id())) running.push_back(step->shared_from_this());
-    }
-  }
+  steps_.ForEach([&](Step& step) {
+    if (steps.contains(step.id())) running.push_back(step.shared_from_this());
+  });
   for (const auto& step : running) step->Cancel(why);
 }
 
 Status MasterSession::Close() {
-  partial_.GiveUp();
+  partial_.Close(errors::Cancelled("Session has been closed."));
   Abandon(errors::Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
-  {
-    MutexLock lock(steps_mu_);
-    while (!steps_.empty()) steps_ended_.Wait(steps_mu_);
-  }
+  steps_.AwaitNone();
   {
     MutexLock lock(access_->mu);
     access_->open = false;

@@ -14,7 +14,8 @@
 #include "millstream/distributed/master/session_client.h"
 #include "millstream/distributed/observer/counters.h"
 #include "millstream/distributed/observer/trace_requests.h"
-#include "millstream/runtime/planned_session.h"
+#include "millstream/runtime/sessions/planned_session.h"
+#include "millstream/runtime/sessions/step_register.h"
 
 namespace millstream {
 
@@ -123,10 +124,7 @@ class MasterSession final : public PlannedSession<std::shared_ptr<const MasterPl
   Mutex made_mu_;
   std::vector<std::weak_ptr<const MasterPlan>> made_ ABSL_GUARDED_BY(made_mu_);
 
-  Mutex steps_mu_;
-  CondVar steps_ended_;
-  absl::flat_hash_set<Step*> steps_ ABSL_GUARDED_BY(steps_mu_);  // running
-  Status closed_ ABSL_GUARDED_BY(steps_mu_);
+  StepRegister<Step> steps_{options_.max_running};
 };
 
 }  // namespace millstream

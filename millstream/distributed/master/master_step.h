@@ -13,7 +13,7 @@
 namespace millstream {
 
 // One running step. Keeps itself alive until every part has answered.
-class MasterSession::Step : public std::enable_shared_from_this<Step> {
+class MasterSession::Step : public std::enable_shared_from_this<Step>, public RegisteredStep {
  public:
   Step(MasterSession* session, PlanPtr plan, uint64_t id, proto::RunMetadata* metadata, StepDone done)
       : session_(session),
@@ -84,20 +84,12 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
   }
 
   bool Enter() {
-    Status closed;
-    {
-      MutexLock lock(session_->steps_mu_);
-      closed = session_->closed_;
-      if (closed.ok() && session_->steps_.size() >= session_->options_.max_running) [[unlikely]]
-        closed = errors::ResourceExhausted("The session runs ", session_->steps_.size(), " steps at a time already");
-      if (closed.ok()) session_->steps_.insert(this);
+    if (Status refused = session_->steps_.Enter(this); !refused.ok()) {
+      done_(std::move(refused), {});
+      return false;
     }
-    if (closed.ok()) {
-      if (session_->options_.steps != nullptr) session_->options_.steps->begun.Add();
-      return true;
-    }
-    done_(std::move(closed), {});
-    return false;
+    if (session_->options_.steps != nullptr) session_->options_.steps->begun.Add();
+    return true;
   }
 
   // A deadline, or somebody who may cancel from outside.
@@ -157,9 +149,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     if (trace_ != nullptr) TraceRequests::End(*trace_);
     MasterSession* session = session_;
     done_(std::move(status), std::move(outputs_));
-    MutexLock lock(session->steps_mu_);
-    session->steps_.erase(this);
-    session->steps_ended_.NotifyAll();
+    session->steps_.Leave(this);
   }
 
   void Report(const Status& status) {

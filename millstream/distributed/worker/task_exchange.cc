@@ -22,7 +22,7 @@ StatusOr<Frame> ValueFrame(FrameKind kind, uint64_t step, uint32_t edge, uint64_
 
 StatusOr<PeerLink*> TaskExchange::LinkOf(uint32_t edge) const {
   if (links_ == nullptr || edge >= links_->size() || (*links_)[edge] == nullptr) {
-    return errors::Internal("Edge ", edge, " leads nowhere from here");
+    return errors::Internal("Edge ", edge, " is not sent by this partition");
   }
   return (*links_)[edge].get();
 }

@@ -12,7 +12,7 @@
 #include "millstream/distributed/worker/applied_updates.h"
 #include "millstream/distributed/worker/task_exchange.h"
 #include "millstream/framework/census.h"
-#include "millstream/runtime/session_runtime.h"
+#include "millstream/runtime/sessions/session_runtime.h"
 
 namespace millstream {
 

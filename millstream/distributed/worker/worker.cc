@@ -39,10 +39,12 @@ Worker::Worker(const WorkerOptions& options, Connect connect)
 
 Worker::~Worker() {
   watch_.reset();
-  CancelAll(errors::Unavailable(options_.task, " is shutting down"));
+  const Status why = errors::Unavailable(options_.task, " is shutting down");
+  running_.Close(why);
+  CancelAll(why);
+  running_.AwaitNone();
   {
     MutexLock lock(steps_mu_);
-    while (running_ > 0) steps_ended_.Wait(steps_mu_);
     steps_.clear();
   }
   // Iterators have threads that call functions of sessions.
@@ -170,7 +172,8 @@ StatusOr<uint32_t> Worker::Register(const proto::RegisterPartRequest& request) {
   for (int i = 0; i < request.from_task_size(); ++i)
     from.push_back({request.from_task(i), request.from_incarnation(i), {}});
   for (const auto& edge : request.receive()) {
-    if (edge.from() >= from.size()) return errors::InvalidArgument("Edge ", edge.id(), " comes from nowhere");
+    if (edge.from() >= from.size())
+      return errors::InvalidArgument("Edge ", edge.id(), " names sender ", edge.from(), ", of ", from.size());
     from[edge.from()].edges.push_back(edge.id());
   }
   return Register(request.session(), std::move(graph), std::move(links), std::move(from));
@@ -205,7 +208,8 @@ Worker::StepPtr Worker::FindStep(uint64_t id, bool create) {
   auto it = steps_.find(id);
   if (it != steps_.end()) return it->second;
   if (!create || ended_.contains(id)) return nullptr;
-  if (steps_.size() >= options_.max_early_steps + static_cast<size_t>(running_)) return nullptr;
+  if (steps_.size() >= options_.max_early_steps && steps_.size() >= options_.max_early_steps + running_.size())
+    return nullptr;
   return steps_.emplace(id, std::make_shared<Step>(id)).first->second;
 }
 
@@ -220,12 +224,16 @@ void Worker::Run(PartRun run, bool may_block) {
 }
 
 void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun run, bool may_block) {
-  counters_.begun.Add();
-  {
-    MutexLock lock(steps_mu_);
-    ++running_;
-    step->part = std::move(part);  // from here on LinkLost() sees it
+  step->part = std::move(part);
+  // From here on LinkLost() sees the step.
+  if (Status closed = running_.Enter(step.get()); !closed.ok()) {
+    {
+      MutexLock lock(steps_mu_);
+      steps_.erase(step->id);
+    }
+    return run.done(std::move(closed), nullptr, nullptr);
   }
+  counters_.begun.Add();
   // A link may have been lost since the part was looked up.
   if (Status whole = step->part->CheckWhole(); !whole.ok()) step->cancellation.StartCancel(whole);
   step->run = std::move(run);
@@ -310,8 +318,7 @@ void Worker::End(const StepPtr& step, Status status) {
   step->updates.reset();
   auto done = std::move(step->run.done);
   done(std::move(status), &step->rets, stats.get());
-  MutexLock lock(steps_mu_);
-  if (--running_ == 0) steps_ended_.NotifyAll();
+  running_.Leave(step.get());
 }
 
 void Worker::Cancel(uint64_t id, const Status& why) {
@@ -362,10 +369,7 @@ size_t Worker::num_retired_sessions() const {
   return retired_.size();
 }
 
-size_t Worker::num_running() const {
-  MutexLock lock(steps_mu_);
-  return static_cast<size_t>(running_);
-}
+size_t Worker::num_running() const { return running_.size(); }
 
 size_t Worker::num_waiting() const {
   MutexLock lock(steps_mu_);

@@ -17,6 +17,7 @@
 #include "millstream/distributed/worker/applied_updates.h"
 #include "millstream/distributed/worker/task_session.h"
 #include "millstream/framework/partial_exchange.h"
+#include "millstream/runtime/sessions/step_register.h"
 
 namespace millstream {
 
@@ -172,13 +173,12 @@ class Worker final : public FrameReceiver {
   absl::flat_hash_map<uint32_t, std::shared_ptr<TaskPart>> parts_ ABSL_GUARDED_BY(sessions_mu_);
   uint32_t next_part_ ABSL_GUARDED_BY(sessions_mu_) = 1;
 
+  StepRegister<Step> running_;  // begun, and not yet answered
   mutable Mutex steps_mu_;
-  CondVar steps_ended_;
-  absl::flat_hash_map<uint64_t, StepPtr> steps_ ABSL_GUARDED_BY(steps_mu_);
+  absl::flat_hash_map<uint64_t, StepPtr> steps_ ABSL_GUARDED_BY(steps_mu_);  // heard of, and not ended
   // Values that come for these are late and are dropped.
   std::deque<uint64_t> ended_order_ ABSL_GUARDED_BY(steps_mu_);
   absl::flat_hash_map<uint64_t, uint32_t> ended_ ABSL_GUARDED_BY(steps_mu_);  // with their parts
-  int running_ ABSL_GUARDED_BY(steps_mu_) = 0;
 
   mutable Mutex links_mu_;
   std::vector<std::weak_ptr<PeerLink>> links_ ABSL_GUARDED_BY(links_mu_);  // open

@@ -229,18 +229,14 @@ void Worker::LinkLost(PeerLink& link, const Status& why) {
   }
   // Steps that this peer began are nobody's any more; those that need it will not end by themselves.
   std::vector<std::pair<StepPtr, Status>> lost;
-  {
-    MutexLock lock(steps_mu_);
-    for (const auto& [id, step] : steps_) {
-      if (step->part == nullptr) continue;
-      if (step->origin.load() != &link && !step->part->Exchanges(link)) continue;
-      const auto& from = step->part->from;
-      const auto sender = std::find_if(
-          from.begin(), from.end(), [&](const FromTask& task) { return task.incarnation == link.peer_incarnation(); });
-      const bool renamed = sender != from.end() && sender->name != link.peer();
-      lost.emplace_back(step, renamed ? WithContext(why, sender->name) : why);
-    }
-  }
+  running_.ForEach([&](Step& step) {
+    if (step.origin.load() != &link && !step.part->Exchanges(link)) return;
+    const auto& from = step.part->from;
+    const auto sender = std::find_if(from.begin(), from.end(),
+                                     [&](const FromTask& task) { return task.incarnation == link.peer_incarnation(); });
+    const bool renamed = sender != from.end() && sender->name != link.peer();
+    lost.emplace_back(step.shared_from_this(), renamed ? WithContext(why, sender->name) : why);
+  });
   for (const auto& [step, reason] : lost) step->cancellation.StartCancel(reason);
   // Sessions of a master that is gone.
   std::vector<std::string> orphans;

@@ -29,12 +29,9 @@ void Worker::WatchSteps() {
 
 std::vector<AwaitedTask> Worker::AwaitedTasks(std::chrono::steady_clock::time_point begun_before) const {
   std::vector<StepPtr> steps;
-  {
-    MutexLock lock(steps_mu_);
-    for (const auto& [id, step] : steps_) {
-      if (step->part != nullptr && !step->part->from.empty() && step->first_heard < begun_before) steps.push_back(step);
-    }
-  }
+  running_.ForEach([&](Step& step) {
+    if (!step.part->from.empty() && step.first_heard < begun_before) steps.push_back(step.shared_from_this());
+  });
   std::vector<AwaitedTask> awaited;
   for (const StepPtr& step : steps) {
     const uint64_t delivered = step->exchange.num_delivered();

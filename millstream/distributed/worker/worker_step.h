@@ -16,7 +16,7 @@
 namespace millstream {
 
 // One step at this task, from the first that is heard of it until its end.
-struct Worker::Step {
+struct Worker::Step : std::enable_shared_from_this<Step>, RegisteredStep {
   explicit Step(uint64_t number) : id(number), exchange(number), first_heard(std::chrono::steady_clock::now()) {}
 
   const uint64_t id;
@@ -32,7 +32,7 @@ struct Worker::Step {
 
   // Set by Begin().
   std::atomic<bool> begun{false};
-  std::shared_ptr<TaskPart> part;  // under the lock of the worker's steps
+  std::shared_ptr<TaskPart> part;  // before the step is registered as running
   std::shared_ptr<StepUpdates> updates;
   PartRun run;
   StepContext context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/runtime/session_runtime.h"
+#include "millstream/runtime/sessions/session_runtime.h"
 
 #include "millstream/graph/placement/placement.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_RUNTIME_SESSION_GRAPH_H_
-#define MILLSTREAM_RUNTIME_SESSION_GRAPH_H_
+#ifndef MILLSTREAM_RUNTIME_SESSIONS_SESSION_GRAPH_H_
+#define MILLSTREAM_RUNTIME_SESSIONS_SESSION_GRAPH_H_
 
 #include <functional>
 #include <memory>
@@ -69,4 +69,4 @@ class SessionGraph {
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_RUNTIME_SESSION_GRAPH_H_
+#endif  // MILLSTREAM_RUNTIME_SESSIONS_SESSION_GRAPH_H_

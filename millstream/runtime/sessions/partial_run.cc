@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/runtime/partial_run.h"
+#include "millstream/runtime/sessions/partial_run.h"
 
 #include <algorithm>
 
@@ -157,8 +157,9 @@ Status PartialStep::RunPart(const Session::Feeds& feeds, const std::vector<std::
   return OkStatus();
 }
 
-std::string PartialSteps::Add(std::shared_ptr<PartialStep> step) {
+StatusOr<std::string> PartialSteps::Add(std::shared_ptr<PartialStep> step) {
   MutexLock lock(mu_);
+  RETURN_IF_ERROR(closed_);  // the caller drops the step, which ends it
   const std::string handle = absl::StrCat("partial_", next_++);
   steps_.emplace(handle, std::move(step));
   return handle;
@@ -189,6 +190,14 @@ Status PartialSteps::Run(const std::string& handle, const Session::Feeds& feeds,
   return status;
 }
 
+void PartialSteps::Close(const Status& why) {
+  {
+    MutexLock lock(mu_);
+    closed_ = why;
+  }
+  GiveUp();
+}
+
 void PartialSteps::GiveUp() {
   std::unordered_map<std::string, std::shared_ptr<PartialStep>> given_up;
   {
@@ -196,7 +205,8 @@ void PartialSteps::GiveUp() {
     given_up.swap(steps_);
   }
   for (const auto& [handle, step] : given_up)
-    step->cancellation()->StartCancel(errors::Cancelled("The partial run was given up"));
+    step->cancellation()->StartCancel(
+        errors::Cancelled("The partial run was cancelled: its session was closed, or its client disconnected"));
 }
 
 }  // namespace millstream

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/runtime/session.h"
-
 #include <map>
 
 #include "millstream/base/mutex.h"
 #include "millstream/runtime/local_server.h"
-#include "millstream/runtime/local_session.h"
+#include "millstream/runtime/session.h"
+#include "millstream/runtime/sessions/local_session.h"
 
 namespace millstream {
 namespace {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_RUNTIME_LOCAL_SESSION_H_
-#define MILLSTREAM_RUNTIME_LOCAL_SESSION_H_
+#ifndef MILLSTREAM_RUNTIME_SESSIONS_LOCAL_SESSION_H_
+#define MILLSTREAM_RUNTIME_SESSIONS_LOCAL_SESSION_H_
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "millstream/runtime/planned_session.h"
-#include "millstream/runtime/session_runtime.h"
+#include "millstream/runtime/sessions/planned_session.h"
+#include "millstream/runtime/sessions/session_runtime.h"
+#include "millstream/runtime/sessions/step_register.h"
 
 namespace millstream {
 
@@ -29,7 +30,7 @@ class LocalSession final : public PlannedSession<std::shared_ptr<const Plan>> {
   using PlanPtr = std::shared_ptr<const Plan>;
   // The threads and devices, which the base class must know before it is made.
   struct Host;
-  // Registers a running step, so that Close() can cancel and await it.
+  // A call of Run(), registered from its construction to its end, so that Close() can cancel and await it.
   class RunningStep;
 
   LocalSession(const SessionOptions& options, std::unique_ptr<Host> host);
@@ -44,12 +45,9 @@ class LocalSession final : public PlannedSession<std::shared_ptr<const Plan>> {
   SessionRuntime runtime_;
 
   std::atomic<int64_t> next_step_{1};
-  Mutex steps_mu_;
-  CondVar steps_ended_;
-  std::vector<Cancellation*> steps_ ABSL_GUARDED_BY(steps_mu_);  // of running steps
-  bool closed_ ABSL_GUARDED_BY(steps_mu_) = false;
+  StepRegister<RunningStep> steps_;
 };
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_RUNTIME_LOCAL_SESSION_H_
+#endif  // MILLSTREAM_RUNTIME_SESSIONS_LOCAL_SESSION_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/runtime/session_graph.h"
+#include "millstream/runtime/sessions/session_graph.h"
 
 #include "millstream/base/logging.h"
 #include "millstream/graph/import/import.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/runtime/planned_session.h"
+#include "millstream/runtime/sessions/planned_session.h"
 
 #include <gtest/gtest.h>
 

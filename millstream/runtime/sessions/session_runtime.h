@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_RUNTIME_SESSION_RUNTIME_H_
-#define MILLSTREAM_RUNTIME_SESSION_RUNTIME_H_
+#ifndef MILLSTREAM_RUNTIME_SESSIONS_SESSION_RUNTIME_H_
+#define MILLSTREAM_RUNTIME_SESSIONS_SESSION_RUNTIME_H_
 
 #include <memory>
 #include <vector>
@@ -61,4 +61,4 @@ class SessionRuntime {
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_RUNTIME_SESSION_RUNTIME_H_
+#endif  // MILLSTREAM_RUNTIME_SESSIONS_SESSION_RUNTIME_H_

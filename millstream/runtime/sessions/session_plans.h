@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_RUNTIME_SESSION_PLANS_H_
-#define MILLSTREAM_RUNTIME_SESSION_PLANS_H_
+#ifndef MILLSTREAM_RUNTIME_SESSIONS_SESSION_PLANS_H_
+#define MILLSTREAM_RUNTIME_SESSIONS_SESSION_PLANS_H_
 
 #include <mutex>
 #include <shared_mutex>
@@ -92,4 +92,4 @@ class SessionPlans {
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_RUNTIME_SESSION_PLANS_H_
+#endif  // MILLSTREAM_RUNTIME_SESSIONS_SESSION_PLANS_H_

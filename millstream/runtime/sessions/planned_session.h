@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_RUNTIME_PLANNED_SESSION_H_
-#define MILLSTREAM_RUNTIME_PLANNED_SESSION_H_
+#ifndef MILLSTREAM_RUNTIME_SESSIONS_PLANNED_SESSION_H_
+#define MILLSTREAM_RUNTIME_SESSIONS_PLANNED_SESSION_H_
 
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "millstream/runtime/partial_run.h"
 #include "millstream/runtime/session.h"
-#include "millstream/runtime/session_graph.h"
-#include "millstream/runtime/session_plans.h"
+#include "millstream/runtime/sessions/partial_run.h"
+#include "millstream/runtime/sessions/session_graph.h"
+#include "millstream/runtime/sessions/session_plans.h"
 
 namespace millstream {
 
@@ -92,4 +92,4 @@ class PlannedSession : public Session {
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_RUNTIME_PLANNED_SESSION_H_
+#endif  // MILLSTREAM_RUNTIME_SESSIONS_PLANNED_SESSION_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_RUNTIME_PARTIAL_RUN_H_
-#define MILLSTREAM_RUNTIME_PARTIAL_RUN_H_
+#ifndef MILLSTREAM_RUNTIME_SESSIONS_PARTIAL_RUN_H_
+#define MILLSTREAM_RUNTIME_SESSIONS_PARTIAL_RUN_H_
 
 #include <atomic>
 #include <memory>
@@ -59,21 +59,25 @@ class PartialStep {
 // The partial runs of one session, by handle. Thread-safe.
 class PartialSteps {
  public:
-  // Keeps a step that was started; gives the handle under which it goes on.
-  std::string Add(std::shared_ptr<PartialStep> step);
+  // Keeps a step that was started; gives the handle under which it goes on. After Close() the step is cancelled, and
+  // this fails.
+  StatusOr<std::string> Add(std::shared_ptr<PartialStep> step);
   // One part of the step behind `handle`, which is dropped when it is over. InvalidArgument if there is none. When
   // `cancellation` (null: nobody's) is cancelled the whole step is.
   Status Run(const std::string& handle, const Session::Feeds& feeds, const std::vector<std::string>& fetches,
              std::vector<Tensor>* outputs, Cancellation* cancellation);
   // Cancels all of them, also those of which a part runs.
   void GiveUp();
+  // The same; from now on Add() fails with `why`.
+  void Close(const Status& why);
 
  private:
   Mutex mu_;
+  Status closed_ ABSL_GUARDED_BY(mu_);
   std::unordered_map<std::string, std::shared_ptr<PartialStep>> steps_ ABSL_GUARDED_BY(mu_);
   int64_t next_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_RUNTIME_PARTIAL_RUN_H_
+#endif  // MILLSTREAM_RUNTIME_SESSIONS_PARTIAL_RUN_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/runtime/local_session.h"
+#include "millstream/runtime/sessions/local_session.h"
 
-#include <algorithm>
 #include <array>
 
 #include "millstream/base/random.h"
@@ -30,30 +29,20 @@ struct LocalSession::Host {
   DeviceSet devices;
 };
 
-class LocalSession::RunningStep {
+class LocalSession::RunningStep : public RegisteredStep {
  public:
-  RunningStep(LocalSession* session, Cancellation* cancellation) : session_(session), cancellation_(cancellation) {
-    MutexLock lock(session_->steps_mu_);
-    if (session_->closed_) {
-      status_ = errors::Cancelled("Session has been closed.");
-      return;
-    }
-    session_->steps_.push_back(cancellation_);
-  }
+  RunningStep(LocalSession* session, Cancellation* cancellation)
+      : session_(session), cancellation_(cancellation), status_(session->steps_.Enter(this)) {}
   ~RunningStep() {
-    if (!status_.ok()) return;
-    MutexLock lock(session_->steps_mu_);
-    auto it = std::find(session_->steps_.begin(), session_->steps_.end(), cancellation_);
-    *it = session_->steps_.back();
-    session_->steps_.pop_back();
-    if (session_->closed_ && session_->steps_.empty()) session_->steps_ended_.NotifyAll();
+    if (status_.ok()) session_->steps_.Leave(this);
   }
   const Status& status() const { return status_; }
+  void Cancel(const Status& why) { cancellation_->StartCancel(why); }
 
  private:
   LocalSession* const session_;
   Cancellation* const cancellation_;
-  Status status_;
+  const Status status_;
 };
 
 LocalSession::LocalSession(const SessionOptions& options) : LocalSession(options, std::make_unique<Host>(options)) {}
@@ -123,23 +112,17 @@ Status LocalSession::RunCallable(CallableHandle handle, const std::vector<Tensor
 }
 
 Status LocalSession::StartPartial(PlanPtr plan, PartialStep* step) {
-  {
-    MutexLock lock(steps_mu_);
-    if (closed_) return errors::Cancelled("Session has been closed.");
-  }
+  RETURN_IF_ERROR(steps_.closed());
   step->Start(std::move(plan), NewStep());
   return OkStatus();
 }
 
 Status LocalSession::Close() {
-  partial_.GiveUp();
-  std::vector<Cancellation*> running;
-  MutexLock lock(steps_mu_);
-  closed_ = true;
-  running = steps_;
-  for (Cancellation* step : running)
-    step->StartCancel(errors::Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
-  while (!steps_.empty()) steps_ended_.Wait(steps_mu_);
+  steps_.Close(errors::Cancelled("Session has been closed."));
+  partial_.Close(errors::Cancelled("Session has been closed."));
+  const Status why = errors::Cancelled("Step was cancelled by an explicit call to `Session::Close()`.");
+  steps_.ForEach([&](RunningStep& step) { step.Cancel(why); });
+  steps_.AwaitNone();
   return OkStatus();
 }
 
