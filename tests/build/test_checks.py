@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
@@ -149,7 +150,7 @@ def hook_command(step):
 
 def test_pre_commit_runs_every_check():
     hooks = dict(re.findall(r"\{id: (\w+),[^}]*?\bentry: ([^,}]*)", (ROOT / ".pre-commit-config.yaml").read_text()))
-    assert hooks == {step.name: hook_command(step) for step in check.SOURCES + check.BUILT + check.BEFORE_PUSH}
+    assert hooks == {step.name: hook_command(step) for step in check.SOURCES + check.BUILT}
 
 
 def test_nightly_makes_the_packages():
@@ -247,6 +248,30 @@ def test_names_that_meet_only_in_a_batch_are_no_findings(analysis, capsys, argum
     analysis.add("two.cc", "int Missing() { return missing; }\n")
     assert analysis.run("--all", *arguments) == 1
     assert "undeclared identifier 'missing'" in capsys.readouterr().out
+
+
+def test_sources_that_no_time_is_left_for_are_named(analysis, capsys):
+    analysis.add("broken.cc", BROKEN)
+    assert analysis.run("--all", "--seconds", "0") == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out == ["analyze: 0 s were over; `make nightly` reads what is left: millstream/broken.cc", "0 sources in 1 batches: 0 findings"]
+    assert analysis.run("--all", "--seconds", "600") == 1
+
+
+def test_with_little_time_the_latest_changes_are_read_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(analyze, "ROOT", tmp_path)
+
+    def unit(*names):
+        return types.SimpleNamespace(sources=[types.SimpleNamespace(path=str(tmp_path / name)) for name in names])
+
+    large, small = unit("d.cc", "b.cc", "c.cc"), unit("a.cc")
+    assert analyze.latest_first([large, small], ["a.cc", "b.cc", "c.cc", "d.cc"]) == [small, large]
+    assert analyze.latest_first([large, small], ["c.cc", "a.cc", "b.cc", "d.cc"]) == [large, small]
+
+
+def test_ci_reads_changed_sources_for_a_bounded_time():
+    tidy = next(step for step in check.BUILT if step.name == "tidy")
+    assert tidy.command[:2] == ["tools/checks/analyze.py", "--seconds"]
 
 
 def test_names_in_generated_headers_do_not_count(analysis):

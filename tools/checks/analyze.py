@@ -5,6 +5,7 @@
     tools/checks/analyze.py                           # sources that have changed (changed.py), and one that includes each changed header
     tools/checks/analyze.py --all                     # every source
     tools/checks/analyze.py millstream/io cli/main.cc # these files, and those below these folders
+    tools/checks/analyze.py --seconds 300             # changed sources, the latest first; begins no batch after so many seconds, and says what it left
     tools/checks/analyze.py --thread-safety --guarded # only the thread-safety analysis, of the sources that it can say something about
     tools/checks/analyze.py --thread-safety --all     # the same of every source
 
@@ -21,6 +22,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 import changed
 import compile_flags
@@ -142,6 +144,17 @@ def counts(finding, build):
     return COMPILE_ERROR.search(finding) is not None or not (ROOT / finding.partition(":")[0]).is_relative_to(build)
 
 
+def latest_first(units, chosen):
+    """`units` in the order in which their sources stand in `chosen`."""
+    place = {str(ROOT / name): index for index, name in enumerate(chosen)}
+    return sorted(units, key=lambda unit: min(place[source.path] for source in unit.sources))
+
+
+def analyze_in_time(flags, unit, end):
+    """The same as analyze(); None if `end` has passed (None: never does)."""
+    return None if end is not None and time.monotonic() >= end else analyze(flags, unit)
+
+
 def analyze(flags, unit):
     """The findings in a unit's sources."""
     done = subprocess.run(command(flags, unit), cwd=ROOT, capture_output=True, text=True, check=False)
@@ -162,6 +175,7 @@ def main():
     parser.add_argument("--thread-safety", action="store_true")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "dev")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seconds", type=float)
     flags = parser.parse_args()
     flags.build = flags.build.resolve()
     sources = compile_flags.by_source(flags.build, ROOT)
@@ -169,15 +183,24 @@ def main():
     folder = flags.build / "analysis"
     folder.mkdir(exist_ok=True)
     batches = write_batches(chosen, sources, folder)
-    seen = set()
+    end = None if flags.seconds is None else time.monotonic() + flags.seconds
+    if end is not None:
+        batches = latest_first(batches, chosen)
+    seen, left = set(), []
     with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
-        runs = [pool.submit(analyze, flags, unit) for unit in batches]
+        runs = {pool.submit(analyze_in_time, flags, unit, end): unit for unit in batches}
         for done in concurrent.futures.as_completed(runs):
-            for text in done.result():
+            found = done.result()
+            if found is None:
+                left += [os.path.relpath(source.path, ROOT) for source in runs[done].sources]
+                continue
+            for text in found:
                 if text not in seen:
                     print(text, flush=True)
                 seen.add(text)
-    print(f"{len(chosen)} sources in {len(batches)} batches: {len(seen)} findings")
+    if left:
+        print(f"analyze: {flags.seconds:g} s were over; `make nightly` reads what is left: {' '.join(sorted(left))}")
+    print(f"{len(chosen) - len(left)} sources in {len(batches)} batches: {len(seen)} findings")
     return 1 if seen else 0
 
 
