@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the documentation: links and their anchors lead somewhere, every page is in the site's contents, commands exist with their flags, and the walks
-through the source name files that exist, each once.
+"""Checks the documentation: links and their anchors lead somewhere, decisions are linked, every page is in the site's contents, commands exist with
+their flags, and the walks through the source name files that exist, each once.
 
     tools/check_docs.py [build/dev/bin/millstream]      # without the program: all but the commands
 """
@@ -12,6 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MADE = {"docs/cli.md", "docs/benchmarks.md"}  # by `make docs`
+DECISION = re.compile(r"(?<!\[)\bADR \d+")  # links to decisions begin with these words; names alone tell a reader nothing
 LINK = re.compile(r"(?<!`)!?\[[^\]\n]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
 
@@ -45,6 +46,9 @@ def check_links(path):
             yield f"{path.relative_to(ROOT)}: {target} leads nowhere"
         elif anchor and to.suffix == ".md" and anchor not in anchors(to):
             yield f"{path.relative_to(ROOT)}: {target}: no such heading"
+    if "adr" not in path.parts:
+        for decision in DECISION.findall(text):
+            yield f"{path.relative_to(ROOT)}: {decision} is not a link"
 
 
 def check_contents():

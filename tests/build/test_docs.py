@@ -66,7 +66,7 @@ def pages(tmp_path, monkeypatch, capsys):
 GOOD = """# A title, with `code` and more
 
 [itself](#a-title-with-code-and-more), [a page](docs/internals.md), [its heading](docs/internals.md#internals), [a made page](docs/cli.md#anything),
-[elsewhere](https://example.com/nothing), `[no link](nowhere.md)`
+[elsewhere](https://example.com/nothing), `[no link](nowhere.md)`, [ADR 8](docs/internals.md)
 
 ```sh
 [no link](nowhere.md)
@@ -86,6 +86,7 @@ def test_good_pages(pages):
     ("[a](docs/internals.md#nothing)", "README.md: docs/internals.md#nothing: no such heading"),
     ("# Title\n[a](#nothing)", "README.md: #nothing: no such heading"),
     ("```\n# In code\n```\n[a](#in-code)", "README.md: #in-code: no such heading"),
+    ("# Title\nas decided (ADR 8)", "README.md: ADR 8 is not a link"),
 ])
 def test_links_that_lead_nowhere(pages, text, problem):
     pages.add("README.md", text)
