@@ -150,6 +150,46 @@ def test_python_launchers_have_exit_code_2_for_wrong_usage(tmp_path):
         assert not args or args[0] in done.stderr
 
 
+def _run_python(folder, *args, **kwargs):
+    return subprocess.run([sys.executable, "-m", "millstream", *args], capture_output=True, text=True, timeout=60, cwd=folder, **kwargs)
+
+
+@pytest.mark.parametrize("args", [["-m", "no_such_module"], ["-m", "package.no_such_module"], ["package"]])
+def test_programs_that_are_not_there_are_named_in_one_line(tmp_path, args):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("")
+    done = _run_python(tmp_path, *args)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and args[-1] in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("args, first", [
+    (["fails.py"], 'File "fails.py", line 2'),
+    (["-m", "fails"], "fails.py\", line 2"),
+    (["folder"], "__main__.py\", line 2"),
+    (["-m", "imports.nothing"], "__init__.py\", line 1"),
+    (["-c", "import tensorflow\nraise ValueError(7)"], 'File "<string>", line 2'),
+    (["-"], 'File "<stdin>", line 2'),
+])
+def test_tracebacks_begin_in_the_program(tmp_path, args, first):
+    program = "import tensorflow\nraise ValueError(7)\n"
+    for folder in ("folder", "imports"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "fails.py").write_text(program)
+    (tmp_path / "folder" / "__main__.py").write_text(program)
+    (tmp_path / "imports" / "__init__.py").write_text("import no_such_module\n")
+    done = _run_python(tmp_path, *args, input=program)
+    head, frame = done.stderr.splitlines()[:2]
+    assert done.returncode == 1 and head == "Traceback (most recent call last):" and first in frame, done.stderr
+
+
+def test_programs_on_standard_input_and_in_folders(tmp_path):
+    program = "import sys, tensorflow as tf\nprint(__name__, sys.argv, tf.__name__)\n"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "__main__.py").write_text(program)
+    assert _run_python(tmp_path, "-", "a", input=program).stdout == "__main__ ['-', 'a'] millstream\n"
+    assert _run_python(tmp_path, "folder", "--flag").stdout == "__main__ ['folder', '--flag'] millstream\n"
+
+
 def test_each_thing_is_registered_in_one_file(program):
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
     done = subprocess.run([sys.executable, f"{root}/tools/check_registrations.py"], capture_output=True, text=True, timeout=60)
