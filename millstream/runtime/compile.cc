@@ -199,7 +199,7 @@ class Compiler {
     ASSIGN_OR_RETURN(const KernelDef* def,
                      FindKernel(node.op(), item->device->attributes().type, node.attrs(), node.name()));
     ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, options_.kernels->Get(node, item->device, *def, options_.owner));
-    if (options_.wrap != nullptr && !def->async) kernel = options_.wrap(node, std::move(kernel));
+    if (options_.wrap != nullptr) kernel = options_.wrap(node, std::move(kernel));
     item->kernel = kernel.get();
     if (def->async) item->async = static_cast<AsyncKernel*>(kernel.get());
     plan_->has_async |= def->async;

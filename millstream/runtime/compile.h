@@ -19,7 +19,7 @@ struct CompileOptions {
   bool has_accelerators = false;  // some devices have memory of their own: values are copied between them
   std::string owner;              // see KernelCache::Get
   int inter_op_threads = 1;       // 1: independent ops run one after the other
-  // May put another kernel in the place of one that does not wait; null: nobody does.
+  // May put another kernel in the place of one, an AsyncKernel in the place of an AsyncKernel; null: nobody does.
   std::function<std::shared_ptr<Kernel>(const Node& node, std::shared_ptr<Kernel> kernel)> wrap;
 };
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong in clusters: every case ends with the named error or the right result, never with a hang."""
+import json
 import os
 import signal
 import threading
 import time
+import urllib.request
 
 import pytest
 import strangers
@@ -45,6 +47,19 @@ def _until_it_works(call, *errors):
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
+
+
+def _await_takers(cluster, count):
+    """Until as many steps wait for an element of the queue `q` at the ps."""
+    deadline = time.monotonic() + 60
+    while True:
+        with urllib.request.urlopen(cluster.status_url("ps") + "status.json", timeout=30) as answer:
+            tasks = json.loads(answer.read())["tasks"]
+        waiting = [queue["waiting_to_dequeue"] for task in tasks if task["task"] == PS for queue in task["queues"] if queue["name"] == "q"]
+        if waiting == [count]:
+            return
+        assert time.monotonic() < deadline, tasks
+        time.sleep(0.02)
 
 
 def _queue_on_ps():
@@ -94,10 +109,10 @@ def test_a_task_killed_during_a_step_fails_it_at_once(make_cluster):
     step = _waiting_step(session, far)
     begin = time.time()
     cluster.kill("ps", 0)
-    step.join(20)
+    step.join(60)
     assert isinstance(step.error, tf.errors.UnavailableError), step.error
     assert PS in str(step.error)
-    assert time.time() - begin < 10
+    assert time.time() - begin < 25  # sooner than a link is given up that says nothing
     # The rest goes on.
     assert session.run(other) == 1.0
     with pytest.raises((tf.errors.UnavailableError, tf.errors.AbortedError)):
@@ -146,16 +161,8 @@ def test_a_restarted_ps_is_another_one(make_cluster):
     assert session.run(v) == 3.0
     cluster.kill("ps", 0)
     cluster.start("ps", 0)
-    for _ in range(50):
-        try:
-            session.run(v)
-            raise AssertionError("state of the old incarnation was used")
-        except tf.errors.AbortedError:
-            break
-        except tf.errors.UnavailableError:
-            time.sleep(0.2)
-    else:
-        raise AssertionError("never Aborted")
+    with pytest.raises(tf.errors.AbortedError):
+        _until_it_works(lambda: session.run(v), tf.errors.UnavailableError)
     with tf.Session(cluster.target("worker")) as fresh:
         with pytest.raises(tf.errors.FailedPreconditionError):
             fresh.run(v)
@@ -172,15 +179,8 @@ def test_a_restarted_master_does_not_know_old_sessions(make_cluster):
     cluster.start("worker", 0)
     with pytest.raises((tf.errors.AbortedError, tf.errors.UnavailableError)):
         session.run(c)
-    for _ in range(20):
-        try:
-            session.run(c)
-        except tf.errors.AbortedError:
-            break
-        except tf.errors.UnavailableError:
-            time.sleep(0.2)
-    else:
-        raise AssertionError("never Aborted")
+    with pytest.raises(tf.errors.AbortedError):
+        _until_it_works(lambda: session.run(c), tf.errors.UnavailableError)
 
 
 def test_another_job_is_kept_out(make_cluster):
@@ -215,7 +215,7 @@ def test_a_client_that_dies_leaves_no_step_behind(make_cluster):
     import subprocess
     import sys
 
-    cluster = make_cluster(ps=1, worker=1)
+    cluster = make_cluster(ps=1, worker=1, status_pages=True)
     code = """
 import sys
 import millstream as tf
@@ -230,9 +230,10 @@ tf.Session(sys.argv[1]).run([queue.dequeue(), begun.enqueue(True)])
         begun = tf.FIFOQueue(1, tf.bool, shared_name="begun")
     with tf.Session(cluster.target("worker")) as session:
         assert session.run(begun.dequeue())
+        _await_takers(cluster, 1)
         child.kill()
         child.wait()
-        time.sleep(0.5)  # the server finds out by itself; one value given too early would be lost with the client
+        _await_takers(cluster, 0)  # the server finds out by itself; one value given too early would be lost with the client
         session.run(queue.enqueue(1.0))
         config = tf.RunOptions(timeout_in_ms=10000)
         assert session.run(queue.dequeue(), options=config) == 1.0

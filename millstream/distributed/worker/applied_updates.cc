@@ -2,6 +2,7 @@
 #include "millstream/distributed/worker/applied_updates.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millstream {
 namespace {
@@ -18,12 +19,19 @@ uint64_t IdOf(StepIdentity identity) {
 }  // namespace
 
 StepUpdates::StepUpdates(std::shared_ptr<const TrackedUpdates> tracked, StepIdentity identity)
-    : tracked_(std::move(tracked)), number_(identity.number), id_(IdOf(identity)), states_(tracked_->nodes.size()) {}
+    : tracked_(std::move(tracked)), number_(identity.number), id_(IdOf(identity)), states_(tracked_->nodes.size()) {
+  ForgetActs();
+}
 
 void StepUpdates::Reset(StepIdentity identity) {
   number_ = identity.number;
   id_ = IdOf(identity);
   for (auto& state : states_) state.store(kNotApplied, std::memory_order_relaxed);
+  ForgetActs();
+}
+
+void StepUpdates::ForgetActs() {
+  if (tracked_->acts && (acts_ == nullptr || !acts_->empty())) acts_ = std::make_shared<StepActs>();
 }
 
 void StepUpdates::TakeOver(const StepUpdates& other) {
@@ -33,6 +41,7 @@ void StepUpdates::TakeOver(const StepUpdates& other) {
     const auto place = places.find(tracked_->nodes[i]);
     if (place != places.end()) states_[i].store(other.states_[place->second].load());
   }
+  if (other.acts_ != nullptr) acts_ = other.acts_;
 }
 
 StepUpdates::Turn StepUpdates::Claim(size_t update) {
@@ -58,6 +67,7 @@ void StepUpdates::Applied(size_t update, bool ok) {
 StatusOr<std::shared_ptr<StepUpdates>> ClientSteps::Begin(const std::shared_ptr<const TrackedUpdates>& tracked,
                                                           StepIdentity identity) {
   MutexLock lock(mu_);
+  LeaveStep(identity.number);
   const auto earlier = std::find_if(steps_.begin(), steps_.end(), [&](const std::shared_ptr<StepUpdates>& step) {
     return step != nullptr && step->number() == identity.number;
   });
@@ -72,11 +82,12 @@ StatusOr<std::shared_ptr<StepUpdates>> ClientSteps::Begin(const std::shared_ptr<
     return oldest;
   }
   const TrackedUpdates& known = (*earlier)->tracked();
-  if (&known == tracked.get() || known.nodes == tracked->nodes) return *earlier;
+  if (&known == tracked.get() || (known.nodes == tracked->nodes && known.acts >= tracked->acts)) return *earlier;
   // Hooks may have asked for something else. What was applied before stays known, behind the updates of this part.
   if (earlier->use_count() > 1)
     return errors::Unavailable("An earlier attempt of step ", identity.number, " of the client still runs");
   auto both = std::make_shared<TrackedUpdates>(*tracked);
+  both->acts |= known.acts;
   for (size_t i = 0; i < known.nodes.size(); ++i) {
     if (std::find(tracked->nodes.begin(), tracked->nodes.end(), known.nodes[i]) != tracked->nodes.end()) continue;
     both->nodes.push_back(known.nodes[i]);
@@ -86,6 +97,14 @@ StatusOr<std::shared_ptr<StepUpdates>> ClientSteps::Begin(const std::shared_ptr<
   updates->TakeOver(**earlier);
   *earlier = updates;
   return updates;
+}
+
+// A client begins a step when the one before was answered.
+void ClientSteps::LeaveStep(uint64_t number) {
+  if (std::exchange(last_number_, number) == number) return;
+  for (const std::shared_ptr<StepUpdates>& step : steps_) {
+    if (step != nullptr && step.use_count() == 1) step->ForgetActs();
+  }
 }
 
 std::shared_ptr<OverwriteMark> AppliedUpdates::MarkOf(const std::string& variable) {
@@ -126,6 +145,12 @@ void AppliedUpdates::Forget(ClientSteps::Clock::time_point now) {
     it = next;
   }
   if (clients_.size() >= max_clients_ && oldest != clients_.end()) clients_.erase(oldest);
+}
+
+void AppliedUpdates::ForgetAll() {
+  decltype(clients_) forgotten;
+  MutexLock lock(mu_);
+  forgotten.swap(clients_);
 }
 
 size_t AppliedUpdates::num_clients() const {

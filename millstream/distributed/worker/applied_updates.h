@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "millstream/base/mutex.h"
 #include "millstream/base/status.h"
+#include "millstream/distributed/worker/step_acts.h"
 #include "millstream/runtime/session.h"
 
 namespace millstream {
@@ -32,8 +33,10 @@ struct UpdateClock {
   std::atomic<uint64_t> now{0};
 };
 
-// The updates of a part that can be passed over, with the variable of each.
+// The updates of a part that can be passed over, with the variable of each, and whether it acts on queues or
+// accumulators.
 struct TrackedUpdates {
+  bool acts = false;
   std::shared_ptr<UpdateClock> clock;
   std::vector<std::string> nodes;
   std::vector<std::shared_ptr<OverwriteMark>> marks;
@@ -46,11 +49,14 @@ class StepUpdates {
 
   const TrackedUpdates& tracked() const { return *tracked_; }
   uint64_t number() const { return number_; }
-  uint64_t id() const { return id_; }  // of client and number
+  uint64_t id() const { return id_; }             // of client and number
+  StepActs* acts() const { return acts_.get(); }  // null if its part has none
   // For another step of the same client. REQUIRES: nobody else uses it.
   void Reset(StepIdentity identity);
   // Takes over what an earlier attempt with other updates has applied. REQUIRES: nobody uses `other`.
   void TakeOver(const StepUpdates& other);
+  // Lets go what was taken: the client runs another step, so this one was answered. REQUIRES: nobody else uses it.
+  void ForgetActs();
 
   enum class Turn {
     kApply,    // Applied() must follow
@@ -67,6 +73,7 @@ class StepUpdates {
   uint64_t number_;
   uint64_t id_;
   std::vector<std::atomic<uint64_t>> states_;
+  std::shared_ptr<StepActs> acts_;
 };
 
 // The last steps of one client. Thread-safe.
@@ -84,8 +91,11 @@ class ClientSteps {
  private:
   static constexpr size_t kRemembered = 8;  // steps; threads of a client that share its steps may be that many apart
 
+  void LeaveStep(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   const uint64_t client_;
   Mutex mu_;
+  uint64_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
   std::array<std::shared_ptr<StepUpdates>, kRemembered> steps_ ABSL_GUARDED_BY(mu_);
   size_t next_ ABSL_GUARDED_BY(mu_) = 0;
 };
@@ -99,6 +109,8 @@ class AppliedUpdates {
   const std::shared_ptr<UpdateClock>& clock() const { return clock_; }
   std::shared_ptr<OverwriteMark> MarkOf(const std::string& variable);
   std::shared_ptr<ClientSteps> OfClient(uint64_t client, ClientSteps::Clock::time_point now);
+  // Variables and queues of the task were dropped.
+  void ForgetAll();
   size_t num_clients() const;
 
  private:

@@ -2,11 +2,125 @@
 #include "millstream/distributed/worker/once_kernel.h"
 
 #include "millstream/distributed/worker/task_exchange.h"
+#include "millstream/framework/once_a_step.h"
 #include "millstream/framework/op.h"
 #include "millstream/framework/op_traits.h"
 
 namespace millstream {
 namespace {
+
+// What is known of the step's other attempts; null if nobody repeats it. In loops a node runs more than once for a
+// step.
+StepUpdates* UpdatesOf(const KernelContext& ctx) {
+  // Steps of a task's parts always have this exchange.
+  const auto* exchange = static_cast<const TaskExchange*>(ctx.step().exchange);
+  return exchange == nullptr || ctx.tag() != 0 ? nullptr : exchange->updates();
+}
+
+StepActs* ActsOf(const KernelContext& ctx) {
+  const StepUpdates* updates = UpdatesOf(ctx);
+  return updates == nullptr ? nullptr : updates->acts();
+}
+
+void Keep(KernelContext& ctx, StepActs::Act* act) {
+  for (int i = 0; i < ctx.num_outputs(); ++i) act->results.push_back(*ctx.output(i));
+}
+
+void GiveAgain(KernelContext& ctx, const StepActs::Act& act) {
+  for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, act.results[static_cast<size_t>(i)]);
+}
+
+// Of kernels that are OnceAStep.
+class OnceActKernel final : public Kernel {
+ public:
+  explicit OnceActKernel(std::shared_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+
+  Status Compute(KernelContext& ctx) override {
+    StepActs* acts = ActsOf(ctx);
+    if (acts == nullptr) return kernel_->Compute(ctx);
+    StepActs::Act* act = nullptr;
+    switch (acts->TryClaim(ctx.node_name(), &act)) {
+      case StepActs::Turn::kAct: {
+        Attempt attempt{acts, ctx.node_name()};
+        RETURN_IF_ERROR(kernel_->Compute(ctx));
+        Keep(ctx, act);
+        attempt.acted = true;
+        return OkStatus();
+      }
+      case StepActs::Turn::kDone:
+        GiveAgain(ctx, *act);
+        return OkStatus();
+      case StepActs::Turn::kWait:
+        break;
+    }
+    return errors::Unavailable("An earlier attempt of this step is at it");
+  }
+
+ private:
+  // Ends the claim, also if the kernel throws because memory has run out.
+  struct Attempt {
+    ~Attempt() { acts->Ended(node, acted); }
+    StepActs* const acts;
+    const std::string& node;
+    bool acted = false;
+  };
+
+  const std::shared_ptr<Kernel> kernel_;
+};
+
+class AsyncOnceActKernel final : public AsyncKernel {
+ public:
+  AsyncOnceActKernel(std::shared_ptr<Kernel> kernel, AsyncOnceAStep* same) : kernel_(std::move(kernel)), async_(same) {}
+
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    if (StepActs* acts = ActsOf(ctx); acts != nullptr) return Try(ctx, acts->shared_from_this(), std::move(done));
+    async_->ComputeAsync(ctx, std::move(done));
+  }
+
+ private:
+  void Try(KernelContext& ctx, const std::shared_ptr<StepActs>& acts, Done done) {
+    StepActs::Act* act = nullptr;
+    const auto again = [this, &ctx, acts, done](const Status& status) {
+      if (!status.ok()) return done(status);
+      Try(ctx, acts, done);
+    };
+    switch (acts->Claim(ctx.node_name(), &act, ctx.cancellation(), ctx.step().pool, again)) {
+      case StepActs::Turn::kAct: {
+        const auto attempt = std::make_shared<Attempt>(acts, ctx.node_name());
+        return async_->ComputeFrom(ctx, &act->progress, [&ctx, attempt, act, done = std::move(done)](Status status) {
+          if (status.ok()) Keep(ctx, act);
+          attempt->End(status.ok());
+          done(std::move(status));
+        });
+      }
+      case StepActs::Turn::kDone:
+        GiveAgain(ctx, *act);
+        async_->GivenAgain(ctx, act->progress);
+        return done(OkStatus());
+      case StepActs::Turn::kWait:
+        return;
+    }
+  }
+
+  // Ends the claim, also if the kernel throws because memory has run out.
+  class Attempt {
+   public:
+    Attempt(std::shared_ptr<StepActs> acts, std::string node) : acts_(std::move(acts)), node_(std::move(node)) {}
+    ~Attempt() { End(false); }
+    Attempt(const Attempt&) = delete;
+    Attempt& operator=(const Attempt&) = delete;
+    void End(bool acted) {
+      if (const std::shared_ptr<StepActs> acts = std::move(acts_)) acts->Ended(node_, acted);
+    }
+
+   private:
+    std::shared_ptr<StepActs> acts_;
+    const std::string node_;
+  };
+
+  const std::shared_ptr<Kernel> kernel_;
+  AsyncOnceAStep* const async_;  // the same
+};
 
 class OnceKernel final : public Kernel {
  public:
@@ -20,9 +134,7 @@ class OnceKernel final : public Kernel {
         overwrites_(overwrites) {}
 
   Status Compute(KernelContext& ctx) override {
-    // Steps of a task's parts always have this exchange. In loops an update runs more than once for a step.
-    const auto* exchange = static_cast<const TaskExchange*>(ctx.step().exchange);
-    StepUpdates* updates = exchange == nullptr || ctx.tag() != 0 ? nullptr : exchange->updates();
+    StepUpdates* updates = UpdatesOf(ctx);
     if (updates == nullptr) return Apply(ctx, 0);
     switch (updates->Claim(update_)) {
       case StepUpdates::Turn::kApply: {
@@ -100,7 +212,15 @@ bool CanBePassedOver(const Node& node) {
 OnceKernels::OnceKernels(AppliedUpdates* applied) : applied_(applied) { tracked_->clock = applied->clock(); }
 
 std::shared_ptr<Kernel> OnceKernels::Wrap(const Node& node, std::shared_ptr<Kernel> kernel) {
-  if (!CanBePassedOver(node)) return kernel;
+  if (auto* async = dynamic_cast<AsyncOnceAStep*>(kernel.get()); async != nullptr) {
+    tracked_->acts = true;
+    return std::make_shared<AsyncOnceActKernel>(std::move(kernel), async);
+  }
+  if (dynamic_cast<OnceAStep*>(kernel.get()) != nullptr) {
+    tracked_->acts = true;
+    return std::make_shared<OnceActKernel>(std::move(kernel));
+  }
+  if (!CanBePassedOver(node) || dynamic_cast<AsyncKernel*>(kernel.get()) != nullptr) return kernel;
   const Node* variable = VariableOf(node);
   if (variable == nullptr) return kernel;
   const size_t number = tracked_->nodes.size();
@@ -111,7 +231,7 @@ std::shared_ptr<Kernel> OnceKernels::Wrap(const Node& node, std::shared_ptr<Kern
 }
 
 std::shared_ptr<const TrackedUpdates> OnceKernels::updates() const {
-  return tracked_->nodes.empty() ? nullptr : tracked_;
+  return tracked_->nodes.empty() && !tracked_->acts ? nullptr : tracked_;
 }
 
 }  // namespace millstream

@@ -10,9 +10,9 @@
 
 namespace millstream {
 
-// Kernels of a part that update variables, each with the rule that it acts once for a step of a client, however often
-// the step is repeated. Those that cannot be passed over stay as they are: their results are more than the variable
-// itself, or the variable is known only when they run.
+// Kernels of a part that update variables, or take from and put into what steps share, each with the rule that it acts
+// once for a step of a client, however often the step is repeated. Updates that cannot be passed over stay as they are:
+// their results are more than the variable itself, or the variable is known only when they run.
 class OnceKernels {
  public:
   explicit OnceKernels(AppliedUpdates* applied);

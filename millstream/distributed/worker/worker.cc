@@ -346,6 +346,7 @@ void Worker::Reset(const std::vector<std::string>& containers) {
   } else {
     for (const std::string& container : containers) resources_.ClearContainer(container);
   }
+  applied_.ForgetAll();
   std::vector<std::shared_ptr<TaskSession>> retired;
   MutexLock lock(sessions_mu_);
   if (containers.empty()) retired.swap(retired_);

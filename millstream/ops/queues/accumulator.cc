@@ -230,6 +230,7 @@ Status Accumulator::AddWaiting(const SumPtr& sum, ThreadPool* pool, const Attemp
   if (!complete) return status;
   AccumulatedGradient taken;
   taken.values = std::move(sum->values);
+  taken.global_step = sum->global_step;
   sum->taker->result = status.ok() ? StatusOr<AccumulatedGradient>(std::move(taken)) : status;
   Report({sum->taker}, own);
   return status;
@@ -283,6 +284,7 @@ StatusOr<AccumulatedGradient> Accumulator::TakeSparse() {
   std::vector<int64_t> dims = {options_.shape.rank() > 0 ? options_.shape.dim(0) : -1};
   dims.insert(dims.end(), row_shape_.dims().begin(), row_shape_.dims().end());
   taken.dense_shape = Tensor::Vector(dims);
+  taken.global_step = global_step_;
   return taken;
 }
 
@@ -291,16 +293,17 @@ void Accumulator::CloseIfDue(Attempts* finished) {
     const AttemptPtr attempt = takes_.front();
     takes_.pop_front();
     attempt->finished = true;
+    ++global_step_;
     if (options_.sparse) {
       attempt->result = TakeSparse();
       finished->push_back(attempt);
     } else {
       sum_->taker = attempt;
       sum_->count = count_;
+      sum_->global_step = global_step_;
       sum_ = std::make_shared<Sum>();
     }
     count_ = 0;
-    ++global_step_;
     Count(&observed_->taken);
   }
   Show();
@@ -372,6 +375,12 @@ void Accumulator::SetGlobalStep(int64_t step) {
     LogWarning(absl::StrCat("Accumulator ", options_.name, ": global step set back from ", global_step_, " to ", step));
   }
   global_step_ = step;
+  Show();
+}
+
+void Accumulator::WasTaken(int64_t step) {
+  MutexLock lock(mu_);
+  global_step_ = std::max(global_step_, step);
   Show();
 }
 

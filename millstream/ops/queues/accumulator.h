@@ -19,9 +19,10 @@ namespace millstream {
 // A gradient, dense (values alone) or as rows of it.
 struct AccumulatedGradient {
   Tensor values;
-  Tensor indices;      // int64, one for each row of values; uninitialized in dense
-                       // gradients
-  Tensor dense_shape;  // int64; may be uninitialized
+  Tensor indices;           // int64, one for each row of values; uninitialized in dense
+                            // gradients
+  Tensor dense_shape;       // int64; may be uninitialized
+  int64_t global_step = 0;  // of the accumulator, once this was taken
 };
 
 // Where the gradients of one variable meet: workers apply theirs, and whoever
@@ -56,6 +57,8 @@ class Accumulator final : public Resource {
   void Take(int64_t num_required, Cancellation* cancellation, ThreadPool* pool, TakeDone done);
   // Gradients of older steps are dropped from now on.
   void SetGlobalStep(int64_t step);
+  // A take that had moved the global step to `step` is part of the state, though the step may have been set back since.
+  void WasTaken(int64_t step);
   int64_t NumAccumulated();
 
  private:
@@ -77,8 +80,9 @@ class Accumulator final : public Resource {
     // Under the accumulator's lock:
     std::vector<Tensor> waiting;  // to be added
     Shape shape;
-    AttemptPtr taker;   // set: it is complete once `waiting` was added
-    int64_t count = 0;  // of gradients, once there is a taker
+    AttemptPtr taker;         // set: it is complete once `waiting` was added
+    int64_t count = 0;        // of gradients, once there is a taker
+    int64_t global_step = 0;  // likewise
     Status status;
   };
   using SumPtr = std::shared_ptr<Sum>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/match.h"
+#include "millstream/framework/once_a_step.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/queues/accumulator.h"
 #include "millstream/ops/resources/named_resource.h"
@@ -47,16 +48,21 @@ Status CheckScalar(const Tensor& t, const char* what) {
   return errors::InvalidArgument("Argument ", what, " must be scalar, but had bad shape ", t.shape().ToString());
 }
 
-Status ApplyCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
-  RETURN_IF_ERROR(CheckScalar(ctx.input(1), "local_step"));
-  const int64_t local_step = ctx.input(1).scalar<int64_t>();
-  AccumulatedGradient gradient;
-  gradient.values = ctx.TakeInput(2);
-  return accumulator->Apply(local_step, std::move(gradient), ctx.pool());
-}
+class Apply final : public Kernel, public OnceAStep {
+ public:
+  explicit Apply(KernelInit& /*init*/) {}
 
-class SparseApply final : public Kernel {
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
+    RETURN_IF_ERROR(CheckScalar(ctx.input(1), "local_step"));
+    const int64_t local_step = ctx.input(1).scalar<int64_t>();
+    AccumulatedGradient gradient;
+    gradient.values = ctx.TakeInput(2);
+    return accumulator->Apply(local_step, std::move(gradient), ctx.pool());
+  }
+};
+
+class SparseApply final : public Kernel, public OnceAStep {
  public:
   explicit SparseApply(KernelInit& init) : has_known_shape_(init.Attr<bool>("has_known_shape")) {}
 
@@ -80,12 +86,13 @@ class SparseApply final : public Kernel {
   const bool has_known_shape_;
 };
 
+// Its progress: the global step of the accumulator after the take.
 template <bool kSparse>
-class Take final : public AsyncKernel {
+class Take final : public AsyncOnceAStep {
  public:
   explicit Take(KernelInit& init) : dtype_(init.Attr<DType>("dtype")) {}
 
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* progress, Done done) override {
     StatusOr<Ref<Accumulator>> accumulator = HandleInput<Accumulator>(ctx, 0);
     if (!accumulator.ok()) return done(accumulator.status());
     const Accumulator::Options& options = (*accumulator)->options();
@@ -96,13 +103,20 @@ class Take final : public AsyncKernel {
     if (Status status = CheckScalar(ctx.input(1), "num_required"); !status.ok()) return done(status);
     (*accumulator)
         ->Take(ctx.input(1).scalar<int32_t>(), ctx.cancellation(), ctx.step().pool,
-               [&ctx, done = std::move(done)](StatusOr<AccumulatedGradient> taken) {
+               [&ctx, progress, done = std::move(done)](StatusOr<AccumulatedGradient> taken) {
                  if (!taken.ok()) return done(taken.status());
+                 if (progress != nullptr) *progress = taken->global_step;
                  if (kSparse) ctx.set_output(0, std::move(taken->indices));
                  ctx.set_output(kSparse ? 1 : 0, std::move(taken->values));
                  if (kSparse) ctx.set_output(2, std::move(taken->dense_shape));
                  done(OkStatus());
                });
+  }
+
+  // The session that repeats the step may have set it to where the step began.
+  void GivenAgain(KernelContext& ctx, int64_t progress) override {
+    StatusOr<Ref<Accumulator>> accumulator = HandleInput<Accumulator>(ctx, 0);
+    if (accumulator.ok()) (*accumulator)->WasTaken(progress);
   }
 
  private:
@@ -164,7 +178,7 @@ OP("AccumulatorApplyGradient")
     .Input("gradient: dtype")
     .Attr("dtype: numbertype")
     .Shape(NoOutputs)
-    .Cpu(ApplyCpu)
+    .Cpu<Apply>()
     .Doc("Adds a gradient, unless it is older than the global step.");
 
 OP("ResourceAccumulatorApplyGradient")
@@ -174,7 +188,7 @@ OP("ResourceAccumulatorApplyGradient")
     .Attr("dtype: numbertype")
     .Stateful()
     .Shape(NoOutputs)
-    .Cpu(ApplyCpu)
+    .Cpu<Apply>()
     .Doc("AccumulatorApplyGradient with a resource handle.");
 
 OP("SparseAccumulatorApplyGradient")

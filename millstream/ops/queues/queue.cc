@@ -187,6 +187,7 @@ bool Queue::TryEnqueue(Attempt& attempt) {
   while (attempt.next < attempt.elements.size()) {
     if (options_.capacity >= 0 && store_->size() >= options_.capacity) return false;
     store_->Add(std::move(attempt.elements[attempt.next++]));
+    if (attempt.waiter.added != nullptr) ++*attempt.waiter.added;
   }
   Finish(attempt, OkStatus());
   return true;

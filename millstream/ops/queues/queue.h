@@ -38,10 +38,12 @@ class Queue final : public Resource {
                                        // one batch
   };
   // Who waits: its step's cancellation and pool (null: `done` runs where the
-  // operation finishes).
+  // operation finishes). `added` counts the elements that an enqueue adds; null:
+  // nobody wants to know.
   struct Waiter {
     Cancellation* cancellation = nullptr;
     ThreadPool* pool = nullptr;
+    int64_t* added = nullptr;
   };
   using Done = std::function<void(Status)>;
   using TakeDone = std::function<void(StatusOr<std::vector<QueueElement>>)>;

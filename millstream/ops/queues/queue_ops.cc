@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "absl/strings/match.h"
+#include "millstream/framework/once_a_step.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/queues/queue.h"
 #include "millstream/ops/queues/queue_batch.h"
@@ -8,24 +11,28 @@
 namespace millstream {
 namespace {
 
-Queue::Waiter WaiterOf(KernelContext& ctx) { return {ctx.cancellation(), ctx.step().pool}; }
+Queue::Waiter WaiterOf(KernelContext& ctx, int64_t* added = nullptr) {
+  return {ctx.cancellation(), ctx.step().pool, added};
+}
 
 void RefuseTimeout(KernelInit& init) {
   if (init.Attr<int64_t>("timeout_ms") != -1) init.Fail(errors::InvalidArgument("Timeout not supported yet."));
 }
 
-// One element, or with `many` the rows of a batch.
+// One element, or with `many` the rows of a batch. Its progress: elements that were added.
 template <bool kMany>
-class Enqueue final : public AsyncKernel {
+class Enqueue final : public AsyncOnceAStep {
  public:
   explicit Enqueue(KernelInit& init) : types_(init.Attr<std::vector<DType>>("Tcomponents")) { RefuseTimeout(init); }
 
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* progress, Done done) override {
     StatusOr<Ref<Queue>> queue = HandleInput<Queue>(ctx, 0);
     if (!queue.ok()) return done(queue.status());
     StatusOr<std::vector<QueueElement>> elements = Elements(ctx, **queue);
     if (!elements.ok()) return done(elements.status());
-    (*queue)->Enqueue(*std::move(elements), WaiterOf(ctx), std::move(done));
+    if (progress != nullptr)  // an attempt that was cancelled may have added some
+      elements->erase(elements->begin(), elements->begin() + std::min(*progress, std::ssize(*elements)));
+    (*queue)->Enqueue(*std::move(elements), WaiterOf(ctx, progress), std::move(done));
   }
 
  private:
@@ -52,11 +59,11 @@ Status CheckOutputs(const std::vector<DType>& types, const Queue& queue) {
                                  " expected: ", TypeNames(queue.options().types));
 }
 
-class Dequeue final : public AsyncKernel {
+class Dequeue final : public AsyncOnceAStep {
  public:
   explicit Dequeue(KernelInit& init) : types_(init.Attr<std::vector<DType>>("component_types")) { RefuseTimeout(init); }
 
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     StatusOr<Ref<Queue>> queue = HandleInput<Queue>(ctx, 0);
     if (!queue.ok()) return done(queue.status());
     if (Status status = CheckOutputs(types_, **queue); !status.ok()) return done(status);
@@ -77,13 +84,13 @@ class Dequeue final : public AsyncKernel {
 // A batch of n elements; with kUpTo the last batch of a closed queue may be
 // smaller.
 template <bool kUpTo>
-class DequeueMany final : public AsyncKernel {
+class DequeueMany final : public AsyncOnceAStep {
  public:
   explicit DequeueMany(KernelInit& init) : types_(init.Attr<std::vector<DType>>("component_types")) {
     RefuseTimeout(init);
   }
 
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     StatusOr<Ref<Queue>> found = HandleInput<Queue>(ctx, 0);
     if (!found.ok()) return done(found.status());
     Ref<Queue> queue = *std::move(found);
@@ -124,11 +131,11 @@ class DequeueMany final : public AsyncKernel {
   const std::vector<DType> types_;
 };
 
-class QueueClose final : public AsyncKernel {
+class QueueClose final : public AsyncOnceAStep {
  public:
   explicit QueueClose(KernelInit& init) : cancel_(init.Attr<bool>("cancel_pending_enqueues")) {}
 
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     StatusOr<Ref<Queue>> queue = HandleInput<Queue>(ctx, 0);
     if (!queue.ok()) return done(queue.status());
     (*queue)->Close(cancel_, WaiterOf(ctx), std::move(done));

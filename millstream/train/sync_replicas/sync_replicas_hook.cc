@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
+#include "millstream/framework/device_name.h"
 #include "millstream/runtime/job_member.h"
 #include "millstream/train/sessions/step_reader.h"
 #include "millstream/train/sync_replicas/round_identity.h"
@@ -66,6 +67,19 @@ class EndWatch {
   SyncEndRule rule_{GraceForNewChief()};
 };
 
+// The incarnation of the task that holds a variable; 0 if the graph does not say which one that is.
+uint64_t HolderOf(const GraphVariable& variable, Session& session) {
+  const StatusOr<DeviceName> place = DeviceName::Parse(variable.handle.node->device());
+  if (!place.ok() || !place->job.has_value() || !place->task.has_value()) return 0;
+  const std::vector<DeviceAttributes> devices = session.ListDevices();
+  const DeviceAttributes* first = nullptr;
+  for (const DeviceAttributes& device : devices) {
+    const StatusOr<DeviceName> name = DeviceName::Parse(device.name);
+    if (name.ok() && place->Matches(*name) && (first == nullptr || device.name < first->name)) first = &device;
+  }
+  return first == nullptr ? 0 : first->incarnation;
+}
+
 class SyncReplicasHook : public SessionRunHook {
  public:
   SyncReplicasHook(const SyncReplicasOptimizer& optimizer, bool is_chief, int num_tokens)
@@ -119,7 +133,8 @@ class SyncReplicasHook : public SessionRunHook {
     std::vector<Tensor> step;
     RETURN_IF_ERROR(session.Run({}, {optimizer_.global_step().value.name()}, {}, &step));
     ASSIGN_OR_RETURN(const int64_t number, StepReader::ValueOf(step[0]));
-    rounds_->Begin(number);
+    if (rounds_ == nullptr) rounds_ = std::make_shared<RoundIdentity>(runner.ops().enqueue_ops.front());
+    rounds_->Begin(HolderOf(optimizer_.global_step(), session), number);
     runner.CreateThreads(session, coordinator, rounds_);
     return OkStatus();
   }
@@ -142,7 +157,7 @@ class SyncReplicasHook : public SessionRunHook {
   const bool is_chief_;
   const int num_tokens_;
   Node* init_tokens_op_ = nullptr;
-  const std::shared_ptr<RoundIdentity> rounds_ = std::make_shared<RoundIdentity>();
+  std::shared_ptr<RoundIdentity> rounds_;  // of the chief, once it has had a session
 };
 
 }  // namespace

@@ -16,11 +16,15 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
+def random_client():
+    return secrets.randbits(64) | 1
+
+
 class Client:
     """Numbers the steps of a client that retries those that an outage has ended."""
 
     def __init__(self):
-        self._id = secrets.randbits(64) | 1
+        self._id = random_client()
         self._numbers = itertools.count(1)
 
     def next_step(self):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.client import step_identity
-from millstream.framework import dtypes, ops
+from millstream.framework import device as device_lib, dtypes, ops
 from millstream.ops.flow import control_flow_group
 from millstream.ops.queues import accumulators, data_flow_ops
 from millstream.ops.variables import state_ops, variable_collections, variables
@@ -140,26 +141,37 @@ class SyncReplicasOptimizer(wrapping_optimizer.WrappingOptimizer):
 class _Rounds:
     """Which step the chief runs: a round, which updates each variable and then adds 1 to the global step.
 
-    One that an outage has ended is made again from new gradients under the same identity, so that variables which it had updated are
-    passed over. If the global step shows that it was done, or was restored, the next one is another round.
+    One that was cut short is made again under the same identity, by this chief or by one that takes its place, so that nothing in it is
+    done twice. The identity is the global step at which the round begins, counted by the process that holds it.
     """
 
-    def __init__(self):
-        self._client, self._global_step = step_identity.Client(), 0
-        self._identity = self._client.next_step()
+    def __init__(self, name):
+        self._name, self._client, self._number = name, step_identity.random_client(), 0
 
-    def begin(self, global_step):
-        """A session begins, at this global step."""
-        if global_step != self._global_step:
-            self._identity = self._client.next_step()
-        self._global_step = global_step
+    def begin(self, holder, global_step):
+        """A session begins, at this global step. `holder`: the incarnation of the device with the global step; 0 if it is not known."""
+        if holder:
+            digest = hashlib.sha256(f"{self._name}/{holder}".encode()).digest()
+            self._client = int.from_bytes(digest[:8], "little") | 1
+        elif global_step != self._number:  # the round was done, or a checkpoint was restored
+            self._client = step_identity.random_client()
+        self._number = global_step
 
     @contextlib.contextmanager
     def current(self):
-        with step_identity.asked(self._identity), step_identity.running():
+        with step_identity.asked((self._client, self._number)), step_identity.running():
             yield
-        self._identity = self._client.next_step()
-        self._global_step += 1
+        self._number += 1
+
+
+def _holder(variable, session):
+    """The incarnation of the task that holds a variable; 0 if the graph does not say which one that is."""
+    place = device_lib.DeviceSpec.from_string(variable.device or "")
+    if place.job is None or place.task is None:
+        return 0
+    found = [d for d in session.list_devices()
+             if (spec := device_lib.DeviceSpec.from_string(d.name)).job == place.job and spec.task == place.task]
+    return min(found, key=lambda d: d.name).incarnation if found else 0
 
 
 class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
@@ -181,7 +193,7 @@ class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
         else:
             self._local_init_op, self._q_runner, self._init_tokens_op = opt.local_step_init_op, None, None
         self._ready_for_local_init_op = opt.ready_for_local_init_op
-        self._rounds = _Rounds()
+        self._rounds = _Rounds(self._q_runner.enqueue_ops[0].name) if self._q_runner is not None else None
 
     def after_create_session(self, session, coord):
         from millstream.training import session_manager
@@ -196,7 +208,8 @@ class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
         if self._init_tokens_op is not None:
             session.run(self._init_tokens_op)
         if self._q_runner is not None:
-            self._rounds.begin(session.run(self._sync_optimizer._global_step))
+            global_step = self._sync_optimizer._global_step
+            self._rounds.begin(_holder(global_step, session), int(session.run(global_step)))
             self._q_runner._rounds = self._rounds
             self._q_runner.create_threads(session, coord=coord, daemon=True, start=True)
         if not self._is_chief:

@@ -2,6 +2,7 @@
 #include "tests/chaos/threads/faults.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "millstream/distributed/link/sockets.h"
@@ -58,6 +59,20 @@ Broken KillAllPs(Cluster& cluster, Random& random) {
 Broken KillWorker(Cluster& cluster, Random& random) {
   const size_t ps = static_cast<size_t>(cluster.num_ps());
   return Killed(cluster, {ps + Below(random, cluster.tasks().size() - ps)}, OneOf(random, {0, 1, 5, 40}));
+}
+
+// The first worker, which leads, when what it says to one task arrives late: in the middle of what it does at several.
+Broken KillInStep(Cluster& cluster, Random& random) {
+  const size_t ps = static_cast<size_t>(cluster.num_ps());
+  const size_t other = ps > 0 ? Below(random, ps) : 1;
+  const auto ms = static_cast<int64_t>(OneOf(random, {300, 2500}));
+  const int64_t after_ms = ms * static_cast<int64_t>(200 + Below(random, 400)) / 100;
+  cluster.network().Delay(cluster.tasks()[ps], cluster.tasks()[other], ms);
+  std::this_thread::sleep_for(std::chrono::milliseconds(after_ms));
+  Broken broken = Killed(cluster, {ps}, OneOf(random, {0, 1, 5, 40}));
+  cluster.network().Heal();
+  absl::StrAppend(&broken.what, ", when what it says to ", cluster.tasks()[other], " came ", ms, " ms late");
+  return broken;
 }
 
 std::function<void()> Heal(Cluster& cluster) {
@@ -152,6 +167,7 @@ const std::vector<Fault>& Faults() {
       {"kill_ps", KillPs},
       {"kill_all_ps", KillAllPs},
       {"kill_worker", KillWorker},
+      {"kill_in_step", KillInStep},
       {"half_open", HalfOpen},
       {"cut", Cut},
       {"freeze", Freeze},

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -24,6 +25,7 @@ namespace millstream::chaos {
 namespace {
 
 constexpr size_t kPiece = 65536;
+constexpr size_t kHeard = 4 * kPiece;  // of a connection, in which its dialer names itself
 
 sockaddr_in AddressOf(const std::string& host, int port) {
   sockaddr_in address = {};
@@ -56,6 +58,44 @@ std::string TaskNamedIn(const std::string& bytes, const std::string& not_this) {
   return "";
 }
 
+// Values of the headers in the beginning of an HTTP/2 connection, which are compressed there.
+std::string HeadersIn(const std::string& bytes) {
+  constexpr size_t kPreface = 24, kFrameHead = 9;
+  constexpr uint8_t kHeaders = 1;
+  std::string values;
+  if (bytes.rfind("PRI * HTTP/2.0", 0) != 0) return values;
+  nghttp2_hd_inflater* inflater = nullptr;
+  MS_CHECK(nghttp2_hd_inflate_new(&inflater) == 0);
+  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
+  for (size_t at = kPreface; at + kFrameHead <= bytes.size();) {
+    const size_t size = static_cast<size_t>(data[at]) << 16 | static_cast<size_t>(data[at + 1]) << 8 | data[at + 2];
+    const bool is_headers = data[at + 3] == kHeaders;
+    const uint8_t* block = data + at + kFrameHead;
+    at += kFrameHead + size;
+    if (at > bytes.size()) break;
+    for (const uint8_t* end = block + size; is_headers && block < end;) {
+      nghttp2_nv header;
+      int flags = 0;
+      const ssize_t read =
+          nghttp2_hd_inflate_hd2(inflater, &header, &flags, block, static_cast<size_t>(end - block), 1);
+      if (read < 0) break;
+      block += read;
+      if ((flags & NGHTTP2_HD_INFLATE_EMIT) != 0)
+        values.append(reinterpret_cast<const char*>(header.value), header.valuelen).push_back('\n');
+      if ((flags & NGHTTP2_HD_INFLATE_FINAL) != 0) nghttp2_hd_inflate_end_headers(inflater);
+      if ((flags & NGHTTP2_HD_INFLATE_FINAL) != 0 || (read == 0 && flags == 0)) break;
+    }
+  }
+  nghttp2_hd_inflate_del(inflater);
+  return values;
+}
+
+// Who has dialed `task` and said this; "" if it does not say.
+std::string DialerIn(const std::string& heard, const std::string& task) {
+  const std::string named = TaskNamedIn(HeadersIn(heard), task);
+  return named.empty() ? TaskNamedIn(heard, task) : named;
+}
+
 }  // namespace
 
 // What one end sends to the other, on its way.
@@ -72,6 +112,7 @@ struct Network::Pipe {
 struct Network::Connection {
   std::string task;    // who was dialed
   std::string source;  // who dialed; "": not known yet
+  std::string heard;   // from it until then
   UniqueFd client, server;
   Pipe to_task, from_task;
   bool over = false;
@@ -216,7 +257,10 @@ void Network::Move(Connection& connection, Pipe& pipe) {
     if (n > 0) {
       pipe.bytes.assign(bytes, static_cast<size_t>(n));
       pipe.due_ns = now + condition.delay_ns;
-      if (pipe.to_task && connection.source.empty()) connection.source = TaskNamedIn(pipe.bytes, connection.task);
+      if (pipe.to_task && connection.source.empty() && connection.heard.size() < kHeard) {
+        connection.heard += pipe.bytes;
+        connection.source = DialerIn(connection.heard, connection.task);
+      }
       if (cut_off_.contains(connection.source)) pipe.ended = pipe.broken = true;
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR && errno != ENOTCONN)) {
       pipe.ended = true;
