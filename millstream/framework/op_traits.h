@@ -28,6 +28,8 @@ enum class OpTrait : uint32_t {
   kOverwrites = 1 << 6,
   // Reads elements of the variable whose handle is an input.
   kReadsVariable = 1 << 7,
+  // Its result is made of what all members of a group of workers bring; it fails when one of them is lost.
+  kReducesOverGroup = 1 << 8,
 };
 
 // For OpBuilder::HostMemory(): every argument and result.

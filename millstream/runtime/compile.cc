@@ -7,6 +7,7 @@
 
 #include "millstream/framework/accelerator.h"
 #include "millstream/graph/control_flow.h"
+#include "millstream/graph/passes/passes.h"
 #include "millstream/graph/placement/device_copies.h"
 #include "millstream/runtime/plan_frames.h"
 #include "millstream/runtime/recorded_steps.h"
@@ -208,6 +209,7 @@ class Compiler {
     item->kind = ExecutedAs(node);
     item->update = node.op().Has(OpTrait::kUpdates);
     item->may_block = node.op().Has(OpTrait::kMayBlock);
+    item->commits = node.attrs().Has(kCommitsStepAttr);
     item->num_inputs = static_cast<uint16_t>(node.num_inputs());
     item->num_outputs = static_cast<uint16_t>(node.num_outputs());
     item->outputs = NewSlots(node);

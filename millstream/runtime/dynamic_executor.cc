@@ -54,7 +54,7 @@ class DynamicRun : public StepRun<DynamicRun, int32_t> {
     const FlushDenormals flush;
     int32_t node;
     while (ready->Pop(&node)) {
-      if (MayStart()) Invoke(node, plan_->nodes[node], ready);
+      if (MayStart(plan_->nodes[node])) Invoke(node, plan_->nodes[node], ready);
     }
     Leave();
   }

@@ -49,7 +49,7 @@ class FrameRun : public StepRun<FrameRun, ReadyNode> {
         Dispatch(item, /*goes_on=*/true);
         continue;
       }
-      if (!MayStart()) continue;
+      if (!MayStart(NodeOf(item))) continue;
       if (ready->now.size() > 0 && !item.dead && SpreadsNodes(NodeOf(item))) {
         Dispatch(item, /*goes_on=*/false);
         continue;

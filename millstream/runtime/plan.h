@@ -51,6 +51,7 @@ struct PlanNode {
   bool update = false;          // changes a variable that others read: runs late, so that it need not copy
   bool may_block = false;       // never runs on a borrowed thread
   bool fetched = false;         // some output is a result of the step
+  bool commits = false;         // when it has run, the step goes on to its end, cancelled or not
   int32_t frame = 0;            // the loop it is in; 0: none
 };
 

@@ -47,14 +47,14 @@ class StepRun {
 
   ~StepRun() = default;
 
-  // True if another node may start. A step that is cancelled or late is aborted here.
-  bool MayStart() {
-    if (aborted_.load(std::memory_order_relaxed)) return false;
-    if (Status going = CheckGoing(step_); !going.ok()) {
+  // True if this node may start. A step that is cancelled or late is aborted here, unless it has been committed.
+  bool MayStart(const PlanNode& node) {
+    if (progress_.load(std::memory_order_relaxed) == Progress::kGoing) [[likely]] {
+      Status going = CheckGoing(step_);
+      if (going.ok()) return !node.commits || Commit();
       Abort(std::move(going));
-      return false;
     }
-    return true;
+    return progress_.load(std::memory_order_acquire) == Progress::kCommitted;
   }
 
   // True if an expensive node should go to another thread while this one has others to run. With a single worker it
@@ -107,13 +107,15 @@ class StepRun {
     }
   }
 
-  // The first error is the step's; what waits is cancelled.
+  // The first error is the step's; what waits is cancelled. A step that has been committed still runs all nodes that do
+  // not wait for one that failed.
   void Abort(Status status) {
     {
       MutexLock lock(mu_);
       if (status_.ok()) status_ = status;
     }
-    aborted_.store(true, std::memory_order_release);
+    Progress going = Progress::kGoing;
+    progress_.compare_exchange_strong(going, Progress::kAborted, std::memory_order_acq_rel);
     if (step_.cancellation != nullptr) step_.cancellation->StartCancel(std::move(status));
   }
 
@@ -142,6 +144,7 @@ class StepRun {
   template <typename Run, typename Id>
   friend struct millstream::AsyncCall;
   using Invocation = AsyncCall<StepRun, Item>;
+  enum class Progress : uint8_t { kGoing, kAborted, kCommitted };  // one of the last two for good
 
   Derived& self() { return static_cast<Derived&>(*this); }
 
@@ -175,8 +178,15 @@ class StepRun {
     Leave();
   }
 
+  // From now on the step is not stopped. False if it has been.
+  bool Commit() {
+    Progress was = Progress::kGoing;
+    return progress_.compare_exchange_strong(was, Progress::kCommitted, std::memory_order_acq_rel) ||
+           was == Progress::kCommitted;
+  }
+
   std::function<void(Status)> done_;
-  std::atomic<bool> aborted_{false};
+  std::atomic<Progress> progress_{Progress::kGoing};
   Status status_ ABSL_GUARDED_BY(mu_);
 };
 

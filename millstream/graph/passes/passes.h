@@ -50,6 +50,13 @@ Status GatherFromReferences(PrunedGraph* part);
 // Drops nodes that no result and no target needs; renumbers the rest.
 void RemoveUnused(PrunedGraph* part);
 
+// Not a matter of choice either, and the last of all: variables are updated when all reductions over a group that
+// updates wait for have ended. So a step that a lost worker ends has updated all of these variables or none
+// (docs/adr/0045). The node that the updates wait for has kCommitsStepAttr: when it has run, the step is not stopped
+// any more. Loops stay as they are.
+Status UpdateAfterReductions(PrunedGraph* part);
+inline constexpr char kCommitsStepAttr[] = "_commits_step";
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_GRAPH_PASSES_PASSES_H_

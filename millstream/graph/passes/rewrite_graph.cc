@@ -15,7 +15,7 @@ Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part) {
     RETURN_IF_ERROR(GatherFromReferences(part));
   }
   RemoveUnused(part);
-  return OkStatus();
+  return UpdateAfterReductions(part);
 }
 
 }  // namespace millstream

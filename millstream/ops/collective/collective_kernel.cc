@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/collective/collective_kernel.h"
 
+#include "millstream/framework/op_traits.h"
+
 namespace millstream {
 
 CollectiveKernel::CollectiveKernel(KernelInit& init, collective::OpKind kind)
@@ -45,6 +47,8 @@ void CollectiveKernel::ComputeAsync(KernelContext& ctx, Done done) {
 void CollectiveCall(OpBuilder& op) {
   op.Attr("communication_hint: string = 'auto'").Attr("timeout_seconds: float = 0").Stateful().MayBlock();
 }
+
+void ReducesOverGroup(OpBuilder& op) { op.Trait(OpTrait::kReducesOverGroup); }
 
 StatusOr<collective::ReduceOp> ReduceOpFromName(const std::string& name) {
   if (name == "Add" || name == "sum") return collective::ReduceOp::kSum;

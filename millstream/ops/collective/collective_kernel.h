@@ -38,6 +38,8 @@ class CollectiveKernel : public AsyncKernel {
 
 // Attributes and traits of all ops that wait for other members.
 void CollectiveCall(OpBuilder& op);
+// Of ops whose result is made of what all members bring: variables that it updates are updated after all of these.
+void ReducesOverGroup(OpBuilder& op);
 
 // Reads a reduction as attributes of TensorFlow's ops name it: 'Add', 'sum', 'Mul', 'prod', 'Min', 'min', ...
 StatusOr<collective::ReduceOp> ReduceOpFromName(const std::string& merge_op);

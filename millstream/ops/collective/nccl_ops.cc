@@ -81,6 +81,7 @@ OP("NcclAllReduce")
     .Attr("shared_name: string")
     .Stateful()
     .MayBlock()
+    .With(ReducesOverGroup)
     .Shape(UnchangedShape)
     .Cpu<NcclKernel<collective::OpKind::kReduce, true>>()
     .Doc("Reduces tensors of the same shape over the ops with the same shared_name.");

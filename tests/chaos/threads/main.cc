@@ -30,7 +30,7 @@ struct Settings {
   int faults_per_job = 33;
   double patience = 120;  // virtual seconds after which a worker without a step hangs
   std::vector<std::string> only;
-  std::optional<Mode> mode;  // none: those with ps tasks, by turns
+  std::optional<Mode> mode;  // none: all of them, by turns
 };
 
 steady_clock::duration Seconds(double seconds) {
@@ -55,7 +55,8 @@ class Run {
   void RunJob(int job, int first, int count) {
     std::mt19937_64 random(settings_.seed * 1'000'003 + static_cast<uint64_t>(job));
     Cluster::Options options;
-    options.mode = settings_.mode.value_or(job % 2 == 0 ? Mode::kAsync : Mode::kSync);
+    constexpr Mode kTurns[] = {Mode::kAsync, Mode::kSync, Mode::kAllReduce};
+    options.mode = settings_.mode.value_or(kTurns[job % 3]);
     const bool has_ps = options.mode != Mode::kAllReduce;
     options.ps = has_ps ? 1 + static_cast<int>(random() % 3) : 0;
     options.workers = has_ps ? 1 + static_cast<int>(random() % 3) : 2 + static_cast<int>(random() % 2);

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+
+#include "millstream/graph/control_flow.h"
+#include "millstream/graph/passes/passes.h"
+
+namespace millstream {
+namespace {
+
+// Nodes have levels: a reduction that waits for updates (the loss after a training step, say) is of a later level than
+// these, and has a gate of its own. So gates add no cycles.
+class Gates {
+ public:
+  explicit Gates(PrunedGraph* part) : graph_(*part->graph) {}
+
+  Status Run() {
+    const auto is_reduction = [](const auto& node) { return node != nullptr && IsReduction(*node); };
+    if (std::none_of(graph_.nodes().begin(), graph_.nodes().end(), is_reduction)) return OkStatus();
+    ASSIGN_OR_RETURN(order_, graph_.TopologicalOrder());
+    ASSIGN_OR_RETURN(const ControlFlow loops, ControlFlow::Analyze(graph_));
+    marks_.resize(static_cast<size_t>(graph_.id_limit()));
+    for (Node* node : order_) MarkNode(node, loops.frame(node) != nullptr);
+    for (size_t i = order_.size(); i-- > 0;) MarkProducers(*order_[i]);
+    for (Node* node : order_) {
+      const Mark& mark = marks_[node->id()];
+      if (mark.is_reduction && mark.feeds_update) gates_[mark.level].reductions.push_back(node);
+      if (mark.is_update) gates_[mark.level].updates.push_back(node);
+    }
+    for (const auto& [level, gate] : gates_) RETURN_IF_ERROR(Add(gate));
+    return OkStatus();
+  }
+
+ private:
+  struct Mark {
+    int32_t level = 0;
+    bool is_reduction = false;  // these two: outside of loops
+    bool is_update = false;     // of what reductions of its level have given
+    bool reduced = false;       // is such a reduction, or comes after one
+    bool feeds_update = false;
+  };
+  struct Gate {
+    std::vector<Node*> reductions, updates;
+  };
+
+  static bool IsReduction(const Node& node) { return node.op().Has(OpTrait::kReducesOverGroup); }
+
+  template <typename Visit>
+  static void ForProducers(const Node& node, Visit visit) {
+    for (const Output& in : node.inputs()) visit(*in.node);
+    for (const Node* in : node.control_inputs()) visit(*in);
+  }
+
+  void MarkNode(const Node* node, bool in_loop) {
+    Mark& mark = marks_[node->id()];
+    ForProducers(*node, [&](const Node& from) {
+      const Mark& before = marks_[from.id()];
+      const int32_t level = before.level + (before.is_update ? 1 : 0);
+      const bool reduced = before.reduced && !before.is_update;
+      if (level == mark.level) mark.reduced |= reduced;
+      if (level > mark.level) {
+        mark.level = level;
+        mark.reduced = reduced;
+      }
+    });
+    if (in_loop) return;
+    mark.is_reduction = IsReduction(*node);
+    mark.is_update = mark.reduced && node->op().Has(OpTrait::kUpdates);
+    mark.reduced |= mark.is_reduction;
+  }
+
+  void MarkProducers(const Node& node) {
+    const Mark& mark = marks_[node.id()];
+    if (!mark.is_update && !mark.feeds_update) return;
+    ForProducers(node, [&](const Node& from) { marks_[from.id()].feeds_update = true; });
+  }
+
+  Status Add(const Gate& gate) {
+    if (gate.updates.empty()) return OkStatus();
+    const auto branches = [](const auto& node) { return node != nullptr && node->IsControlFlow(); };
+    const bool has_branches = std::any_of(graph_.nodes().begin(), graph_.nodes().end(), branches);
+    Graph::NodeSpec spec;
+    spec.name = graph_.UniqueName("updates_after_reductions");
+    // A reduction on a branch that was not taken does not keep other updates from being made.
+    ASSIGN_OR_RETURN(spec.op, OpRegistry::Global().Lookup(has_branches ? "ControlTrigger" : "NoOp"));
+    spec.attrs.Set(kCommitsStepAttr, true);
+    spec.control_inputs = gate.reductions;
+    spec.device = gate.updates.front()->device();
+    ASSIGN_OR_RETURN(Node * node, graph_.AddNode(std::move(spec)));
+    node->set_assigned_device(gate.updates.front()->assigned_device());
+    for (Node* update : gate.updates) graph_.AddControlInput(update, node);
+    return OkStatus();
+  }
+
+  Graph& graph_;
+  std::vector<Node*> order_;
+  std::vector<Mark> marks_;  // by node id
+  std::map<int32_t, Gate> gates_;
+};
+
+}  // namespace
+
+Status UpdateAfterReductions(PrunedGraph* part) { return Gates(part).Run(); }
+
+}  // namespace millstream
