@@ -215,7 +215,8 @@ function(millstream_tests)
   endforeach()
   if(TARGET devices_test)  # plug-ins cannot be linked to: what is tested without its device
     set(cuda ${PROJECT_SOURCE_DIR}/millstream/devices/cuda)
-    target_sources(devices_test PRIVATE ${cuda}/layout.cc ${cuda}/memory_pool.cc)
+    target_sources(devices_test PRIVATE ${cuda}/layout.cc ${cuda}/memory_pool.cc ${cuda}/fusion/element_program.cc
+      ${cuda}/fusion/element_source.cc ${cuda}/fusion/element_layout.cc)
   endif()
   # One binary for each family of ops keeps the turn-around short.
   millstream_glob(sources millstream/ops "_test\\.cc$" "millstream/ops/[^/]+/")

@@ -23,6 +23,7 @@ const std::set<std::string>& WithoutCases() {
       "_FusedBatchNormActivation",
       "_FusedBatchNormActivationGrad",
       "_FusedConv2D",
+      "_FusedElements",
       "_FusedMatMul",
       "_GatherReference",  // put in by our graph passes
       "HashEmbedding",

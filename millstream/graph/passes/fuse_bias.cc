@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/device_name.h"
 #include "millstream/graph/passes/lazy_shapes.h"
 #include "millstream/graph/passes/passes.h"
 #include "millstream/graph/passes/replacement.h"
@@ -7,7 +8,14 @@
 namespace millstream {
 namespace {
 
-bool IsFloatNode(const Node& node) { return node.num_outputs() > 0 && node.output_type(0) == DType::kFloat; }
+// The CPU has fused kernels for float; other devices may have them for 16-bit floats too.
+bool HasFusedKernel(const Node& product, const OpEntry* fused) {
+  if (fused == nullptr || product.num_outputs() == 0) return false;
+  if (product.output_type(0) == DType::kFloat) return true;
+  const StatusOr<DeviceName> device = DeviceName::Parse(product.assigned_device());
+  if (!device.ok() || !device->type || *device->type == "CPU") return false;
+  return FindKernel(*fused, *device->type, product.attrs(), product.name()).ok();
+}
 
 bool IsNhwc(const Node& node) {
   std::string format;
@@ -49,7 +57,7 @@ bool FindOperands(const Node& sum, LazyShapes* shapes, Output* product, Output* 
 
 // The sum of a product that nobody else reads and a bias, with the Relu that alone reads it.
 bool FindMatch(Node* sum, const Uses& uses, LazyShapes* shapes, Match* match) {
-  if (!IsFloatNode(*sum) || !sum->control_inputs().empty()) return false;
+  if (!sum->control_inputs().empty()) return false;
   Output product, bias;
   if (!FindOperands(*sum, shapes, &product, &bias) || uses.OnlyReader(*product.node) != sum) return false;
   if (product.node->assigned_device() != sum->assigned_device()) return false;
@@ -72,7 +80,7 @@ StatusOr<Node*> AddFused(Graph& graph, const Match& m, const OpEntry* op) {
   }
   spec.attrs.Set("num_args", 1);
   spec.attrs.Set("fused_ops", m.relu ? AttrValue::Strings{"BiasAdd", "Relu"} : AttrValue::Strings{"BiasAdd"});
-  if (op->def.FindAttr("TArgs") != nullptr) spec.attrs.Set("TArgs", AttrValue::DTypes{DType::kFloat});
+  if (op->def.FindAttr("TArgs") != nullptr) spec.attrs.Set("TArgs", AttrValue::DTypes{m.bias.dtype()});
   spec.inputs = {m.product->input(0), m.product->input(1), m.bias};
   spec.control_inputs = m.product->control_inputs();
   spec.device = m.product->device();
@@ -95,7 +103,7 @@ Status FuseBias(PrunedGraph* part) {
     Match m;
     if (graph.nodes()[id] == nullptr || !FindMatch(graph.nodes()[id].get(), uses, &shapes, &m)) continue;
     const OpEntry* op = m.product->Is("MatMul") ? matmul : conv;
-    if (op == nullptr) continue;
+    if (!HasFusedKernel(*m.product, op)) continue;
     ASSIGN_OR_RETURN(Node * node, AddFused(graph, m, op));
     fused.Replace(Output(m.last), Output(node));
     fused.Drop(m.last, node);

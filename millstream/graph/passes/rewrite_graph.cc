@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/graph/fusion/fuse_elements.h"
+#include "millstream/graph/fusion/merge_products.h"
 #include "millstream/graph/passes/passes.h"
 
 namespace millstream {
@@ -13,6 +15,10 @@ Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part) {
     RETURN_IF_ERROR(FuseBias(part));
     RETURN_IF_ERROR(FuseBatchNorm(part));
     RETURN_IF_ERROR(GatherFromReferences(part));
+    RemoveUnused(part);  // what follows looks at all readers of a value
+    RETURN_IF_ERROR(MergeProducts(part));
+    RemoveUnused(part);
+    RETURN_IF_ERROR(FuseElements(part));
   }
   RemoveUnused(part);
   return UpdateAfterReductions(part);
