@@ -27,6 +27,7 @@ MAY_NAME_OPS = {
     "millstream/graph/partial_value.cc": "evaluates a few ops on shapes that are known in part",
     "millstream/graph/passes/fuse_bias.cc": "rewrites MatMul, Conv2D, BiasAdd and Relu",
     "millstream/graph/passes/fuse_batch_norm.cc": "rewrites FusedBatchNorm, AddV2, Relu, Relu6 and their gradients",
+    "millstream/graph/fusion/fused_body.h": "names the op whose nodes the fusion makes",
     "millstream/graph/fusion/merge_products.cc": "rewrites sums of MatMul and BiasAddGrad",
     "millstream/graph/passes/gather_references.cc": "rewrites Gather and GatherV2",
     "millstream/graph/placement/merge_rows.cc": "merges rows around gathers and scatters that cross tasks",

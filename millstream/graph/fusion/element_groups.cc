@@ -8,7 +8,7 @@
 #include "millstream/framework/element_ops.h"
 #include "millstream/graph/fusion/fused_body.h"
 #include "millstream/graph/node_kind.h"
-#include "millstream/graph/passes/replacement.h"
+#include "millstream/graph/rewriting/replacement.h"
 
 namespace millstream {
 namespace {

@@ -11,7 +11,7 @@
 #include "millstream/graph/fusion/element_groups.h"
 #include "millstream/graph/fusion/fused_body.h"
 #include "millstream/graph/node_kind.h"
-#include "millstream/graph/passes/replacement.h"
+#include "millstream/graph/rewriting/replacement.h"
 
 namespace millstream {
 namespace {

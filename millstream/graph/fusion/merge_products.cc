@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "millstream/framework/device_name.h"
-#include "millstream/graph/passes/lazy_shapes.h"
-#include "millstream/graph/passes/replacement.h"
-#include "millstream/graph/passes/uses.h"
+#include "millstream/graph/rewriting/lazy_shapes.h"
+#include "millstream/graph/rewriting/replacement.h"
+#include "millstream/graph/rewriting/uses.h"
 
 namespace millstream {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/hash/hash.h"
 #include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/passes.h"
-#include "millstream/graph/passes/replacement.h"
+#include "millstream/graph/rewriting/replacement.h"
 
 namespace millstream {
 namespace {

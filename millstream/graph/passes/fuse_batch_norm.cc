@@ -2,10 +2,10 @@
 #include <unordered_map>
 
 #include "millstream/framework/device_name.h"
-#include "millstream/graph/passes/lazy_shapes.h"
 #include "millstream/graph/passes/passes.h"
-#include "millstream/graph/passes/replacement.h"
-#include "millstream/graph/passes/uses.h"
+#include "millstream/graph/rewriting/lazy_shapes.h"
+#include "millstream/graph/rewriting/replacement.h"
+#include "millstream/graph/rewriting/uses.h"
 
 namespace millstream {
 namespace {

@@ -2,7 +2,7 @@
 #include "millstream/framework/device_name.h"
 #include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/passes.h"
-#include "millstream/graph/passes/replacement.h"
+#include "millstream/graph/rewriting/replacement.h"
 
 namespace millstream {
 namespace {

@@ -6,7 +6,7 @@
 #include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/body_copy.h"
 #include "millstream/graph/passes/passes.h"
-#include "millstream/graph/passes/replacement.h"
+#include "millstream/graph/rewriting/replacement.h"
 
 namespace millstream {
 namespace {

@@ -8,7 +8,7 @@
 #include "millstream/graph/control_flow.h"
 #include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/body_copy.h"
-#include "millstream/graph/passes/replacement.h"
+#include "millstream/graph/rewriting/replacement.h"
 
 namespace millstream {
 namespace {

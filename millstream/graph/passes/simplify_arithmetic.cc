@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/passes.h"
-#include "millstream/graph/passes/replacement.h"
+#include "millstream/graph/rewriting/replacement.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

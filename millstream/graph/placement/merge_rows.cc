@@ -9,7 +9,7 @@
 
 #include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/passes.h"
-#include "millstream/graph/passes/replacement.h"
+#include "millstream/graph/rewriting/replacement.h"
 #include "millstream/graph/shape_refiner.h"
 
 namespace millstream {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "millstream/graph/passes/replacement.h"
+#include "millstream/graph/rewriting/replacement.h"
 #include "millstream/runtime/executor.h"
 
 namespace millstream {

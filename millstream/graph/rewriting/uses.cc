@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/graph/passes/uses.h"
+#include "millstream/graph/rewriting/uses.h"
 
 namespace millstream {
 

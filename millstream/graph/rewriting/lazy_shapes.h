@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_GRAPH_PASSES_LAZY_SHAPES_H_
-#define MILLSTREAM_GRAPH_PASSES_LAZY_SHAPES_H_
+#ifndef MILLSTREAM_GRAPH_REWRITING_LAZY_SHAPES_H_
+#define MILLSTREAM_GRAPH_REWRITING_LAZY_SHAPES_H_
 
 #include <optional>
 
@@ -31,4 +31,4 @@ class LazyShapes {
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_GRAPH_PASSES_LAZY_SHAPES_H_
+#endif  // MILLSTREAM_GRAPH_REWRITING_LAZY_SHAPES_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_GRAPH_PASSES_REPLACEMENT_H_
-#define MILLSTREAM_GRAPH_PASSES_REPLACEMENT_H_
+#ifndef MILLSTREAM_GRAPH_REWRITING_REPLACEMENT_H_
+#define MILLSTREAM_GRAPH_REWRITING_REPLACEMENT_H_
 
 #include <unordered_map>
 
@@ -34,4 +34,4 @@ bool IsPure(const Node& node);
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_GRAPH_PASSES_REPLACEMENT_H_
+#endif  // MILLSTREAM_GRAPH_REWRITING_REPLACEMENT_H_

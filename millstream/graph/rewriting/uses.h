@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_GRAPH_PASSES_USES_H_
-#define MILLSTREAM_GRAPH_PASSES_USES_H_
+#ifndef MILLSTREAM_GRAPH_REWRITING_USES_H_
+#define MILLSTREAM_GRAPH_REWRITING_USES_H_
 
 #include <vector>
 
@@ -26,4 +26,4 @@ class Uses {
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_GRAPH_PASSES_USES_H_
+#endif  // MILLSTREAM_GRAPH_REWRITING_USES_H_
