@@ -4,6 +4,7 @@
 # private names do not meet, so that no source has to know of it.
 set(MILLSTREAM_BATCH_BYTES 60000 CACHE STRING "How much source goes into one translation unit")
 mark_as_advanced(MILLSTREAM_BATCH_BYTES)
+set(MILLSTREAM_ALONE "" CACHE STRING "Regular expressions of sources that are being edited: each is compiled alone")
 if(MILLSTREAM_BATCHES)
   find_program(MILLSTREAM_BATCHES_PYTHON python3 REQUIRED)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/batches.py)
@@ -15,7 +16,7 @@ function(millstream_batches target)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
-  foreach(expression "\\.h$" "^${PROJECT_BINARY_DIR}/" ${ARGN})
+  foreach(expression "\\.h$" "^${PROJECT_BINARY_DIR}/" ${ARGN} ${MILLSTREAM_ALONE})
     list(FILTER sources EXCLUDE REGEX "${expression}")
   endforeach()
   # A private name that a change brings may meet one of a neighbour, which then has to move.
