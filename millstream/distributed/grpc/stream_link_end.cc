@@ -124,6 +124,7 @@ void StreamLink::Finish() {
     dial_done = std::exchange(dial_done_, nullptr);
     released = std::exchange(released_, nullptr);
   }
+  decoder_.Drop();  // nobody delivers any more
   if (opened) handler_->Closed(*this, why);
   if (dial_done != nullptr) dial_done(why);
   if (released != nullptr) released();

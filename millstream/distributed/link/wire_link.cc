@@ -358,6 +358,7 @@ void WireLink::Finish() {
     release = !writing_;
   }
   if (release) Release();
+  decoder_.Drop();
   set_->Remove(this);
   handler_->Closed(*this, why);
 }

@@ -129,6 +129,13 @@ Tensor Pattern(int64_t bytes) {
   return tensor;
 }
 
+Tensor TellingTensor(uint64_t bytes, Notification* released) {
+  auto memory = std::make_shared<std::vector<char>>(bytes);
+  char* const data = memory->data();
+  return Tensor::Wrap(DType::kUint8, Shape({static_cast<int64_t>(bytes)}), data,
+                      [memory = std::move(memory), released] { released->Notify(); });
+}
+
 bool IsPattern(const Tensor& tensor) {
   const auto* data = static_cast<const unsigned char*>(tensor.raw());
   bool same = true;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "millstream/base/mutex.h"
+#include "millstream/base/notification.h"
 #include "millstream/distributed/link/link_hub.h"
 
 namespace millstream::testing {
@@ -75,6 +76,8 @@ Frame MakeFrame(uint64_t step, std::string body = "");
 // Bytes that tell where they are.
 Tensor Pattern(int64_t bytes);
 bool IsPattern(const Tensor& tensor);
+// A tensor of bytes that notifies `released` when its last copy goes.
+Tensor TellingTensor(uint64_t bytes, Notification* released);
 
 // How much the link has sent once it has stopped sending: a reader that does not read holds it back.
 uint64_t BytesSentOnceStuck(PeerLink& link);
