@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the structure of the tree: which folder includes which (the table below is the design), that no two folders include
 each other, how many files a folder has, that tests are built, that ops that open files ask first, that no state belongs to the whole process,
-and that nobody compares names of ops (check_op_names.py).
+that sessions and links share one implementation of what they have in common, and that nobody compares names of ops (check_op_names.py).
 
 Tests and their helpers (testing/) may include everything: running an op needs a session, which is above it.
 """
@@ -99,6 +99,16 @@ MAY_SPIN = {
     "millstream/base/thread_pool.cc": "its workers look into a queue of their own",
 }
 
+# What all sessions or all links share is made in one place: a line that matches may stand in these files only.
+IN_ONE_PLACE = [
+    (re.compile(r"\b(KernelCache\s+\w+_?\s*[;({]|(make_unique|make_shared|MakeRef)<KernelCache>|CompileOptions\s*(\w+\s*)?[;({=])"),
+     ("millstream/runtime/sessions/session_runtime", "millstream/runtime/compile.", "millstream/runtime/local_functions.", "millstream/runtime/kernel_cache."),
+     "sessions compile and keep kernels through SessionRuntime"),
+    (re.compile(r"\bpublic FrameHandler\b"),
+     ("millstream/distributed/wire/frame_router", "millstream/distributed/collective/exchange_handler.h"),  # the latter: ranks that have no server
+     "frames of a task's links go through FrameRouter; be a FrameReceiver"),
+]
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 TEST_FILE = re.compile(r"_(test|bench|fuzz)\.(cc|cu)$|(^|/)testing/")
 
@@ -150,6 +160,9 @@ def check_file(path):
     for number, line in enumerate(text.splitlines(), 1):
         if SPINS.search(line) and relative not in MAY_SPIN:
             problems.append(f"{relative}:{number}: spins by itself; use LookFor() or LookWindow of base/thread_policy.h")
+        for pattern, places, rule in IN_ONE_PLACE:
+            if pattern.search(line.split("//")[0]) and not relative.startswith(places):
+                problems.append(f"{relative}:{number}: {rule} ({places[0]})")
         match = INCLUDE.match(line)
         problem = match and problem_of_include(relative, folder, match[1])
         if problem:

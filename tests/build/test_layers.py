@@ -104,6 +104,21 @@ def test_a_longer_cycle(tree):
                            "python/src/b/x.h includes python/src/c/x.h; python/src/c/x.h includes python/src/a/x.h")
 
 
+@pytest.mark.parametrize("line, place", [
+    ("  KernelCache kernels_;", "millstream/runtime/sessions/session_runtime.h"),
+    ("  auto kernels = std::make_unique<KernelCache>(resources, functions);", "millstream/runtime/sessions/session_runtime.cc"),
+    ("  CompileOptions options;", "millstream/runtime/sessions/session_runtime.cc"),
+    ("class Router final : public FrameHandler {", "millstream/distributed/wire/frame_router.h"),
+    ("class Task final : public ClusterTask, public FrameHandler {", "millstream/distributed/wire/frame_router.h"),
+])
+def test_what_has_one_place(tree, line, place):
+    tree.add(place, line + "\n")
+    assert tree.problems() == []
+    tree.add("millstream/distributed/master/session.cc", line + "\n")
+    [problem] = tree.problems()
+    assert problem.startswith("millstream/distributed/master/session.cc:1: ") and place.rsplit(".", 1)[0] in problem
+
+
 def test_crowded_folders(tree):
     for i in range(check_layers.MAX_FILES):
         tree.add(f"docs/{i}.md")
