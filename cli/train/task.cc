@@ -3,10 +3,8 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 #include "cli/task_signals.h"
 #include "millstream/launch/job_registration.h"
@@ -54,8 +52,6 @@ StatusOr<std::unique_ptr<launch::HeldRecord>> HoldLogdir(const TrainOptions& opt
   return launch::HoldFolder(record);
 }
 
-constexpr std::chrono::milliseconds kLastStepOfOthers{500};
-
 int RunPs(Server& server, const TaskSignals& signals) {
   AwaitEnd(server, signals);
   server.Stop();
@@ -70,10 +66,6 @@ int RunWorker(const TrainOptions& options, Server& server, const EventLog& log, 
   });
   const SignalWatch watch(signals, [&](const char* name) { server.RequestStop(name); });
   const Status status = RunTrainingWorker(options, server, log, stop);
-  // Without parameter servers the last step of the others ends with what this worker has sent: gRPC links drop what has
-  // not left the process when it goes.
-  if (status.ok() && !stop && !server.options().cluster.tasks("ps").ok())
-    std::this_thread::sleep_for(kLastStepOfOthers);
   server.Stop();
   return status.ok() ? 0 : log.Fail(status);
 }

@@ -302,19 +302,22 @@ void Server::Stop() {
   if (stopped_) return;
   stopped_ = true;
   const bool job_done_before = job_done();
+  const Status why = errors::Unavailable(task_, " is shutting down");
   const uint64_t incarnation = worker_ == nullptr ? 0 : worker_->incarnation();
   if (graceful_stop_ != nullptr) graceful_stop_->End();
   stuck_steps_.reset();
   if (observer_ != nullptr) observer_->StopServing();
   if (rpc_ != nullptr) {
     local_->Detach();
-    // Steps of clients end first: their calls must be answered before the service can go.
-    worker_->CancelAll(errors::Unavailable(task_, " is shutting down"));
+    // Steps of clients end first: their calls must be answered before the service can go. So do the groups of
+    // collectives: what they say last goes over links, those of the service among them.
+    worker_->CancelAll(why);
+    if (collectives_) collectives_->Stop(why);
     rpc_->Shutdown();
   }
-  if (worker_ != nullptr) worker_->CancelAll(errors::Unavailable(task_, " is shutting down"));
+  if (worker_ != nullptr) worker_->CancelAll(why);
   if (observer_ != nullptr) observer_->Detach();
-  if (collectives_) collectives_->Stop(errors::Unavailable(task_, " is shutting down"));
+  if (collectives_) collectives_->Stop(why);
   master_.reset();
   hub_.reset();
   peers_.reset();

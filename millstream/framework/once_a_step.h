@@ -17,6 +17,14 @@ class OnceAStep {
   virtual ~OnceAStep() = default;
 };
 
+// A plain function as such a kernel.
+template <Status (*F)(KernelContext&)>
+class OnceAStepFunction final : public Kernel, public OnceAStep {
+ public:
+  explicit OnceAStepFunction(KernelInit&) {}
+  Status Compute(KernelContext& ctx) override { return F(ctx); }
+};
+
 // One that may wait.
 class AsyncOnceAStep : public AsyncKernel {
  public:

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "millstream/base/status.h"
 #include "millstream/tensor/tensor.h"
@@ -64,6 +65,10 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   // Ends the link on both sides, after what was queued before if `why` is OK, at once otherwise. The own handler's
   // Closed() is told `why`; the peer's is told it too, or Unavailable if it is OK.
   virtual void Close(Status why) = 0;
+  // The same after what was queued before, whatever `why` is: the end of the link, which Closed() tells, comes once the
+  // peer has read it all. How long that may take is the caller's business: Close() ends it. Links without a queue of
+  // their own need no more than this.
+  virtual void CloseAfterQueue(Status why) { Close(std::move(why)); }
 
   // "/job:ps/replica:0/task:0": who is at the other end, and which incarnation of it.
   const std::string& peer() const { return peer_; }

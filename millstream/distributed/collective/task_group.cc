@@ -197,6 +197,10 @@ Status TaskGroup::RunBatch(const Batch& batch) {
   } else {
     RETURN_IF_ERROR(ReduceFused(*group, layout_, rounds, &outputs));
   }
+  {
+    MutexLock lock(mu_);
+    running_ = false;  // the others have what they need: whose ops are done now may end this task
+  }
   for (size_t i = 0; i < rounds.size(); ++i) callbacks_.finish(*rounds[i], OkStatus(), outputs[i]);
   return OkStatus();
 }

@@ -137,6 +137,99 @@ TEST(GrpcLinkTest, CloseTellsBothAfterWhatWasQueued) {
   }
 }
 
+// Holds up whoever receives, until the test lets go.
+class Gate {
+ public:
+  void Wait() {
+    MutexLock lock(mu_);
+    while (!open_) cv_.Wait(mu_);
+  }
+  void Open() {
+    MutexLock lock(mu_);
+    open_ = true;
+    cv_.NotifyAll();
+  }
+
+ private:
+  Mutex mu_;
+  CondVar cv_;
+  bool open_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+// Sends large frames, then small ones until the link takes no more; how many it has taken.
+uint64_t SendUntilClosing(PeerLink& link) {
+  for (int i = 0; i < 20; ++i) {
+    Frame frame = MakeFrame(1);
+    frame.payload = Pattern(1 << 20);
+    link.Send(std::move(frame));
+  }
+  for (uint64_t before = 0; before != link.counters().frames_sent;) {
+    before = link.counters().frames_sent;
+    link.Send(MakeFrame(2));
+    std::this_thread::yield();
+  }
+  return link.counters().frames_sent;
+}
+
+TEST(GrpcLinkTest, AServerThatStopsSendsWhatWasQueued) {
+  LinkOptions options;
+  options.linger = 20s;
+  Pair pair(options);
+  Gate gate;
+  std::atomic<uint64_t> received{0};
+  pair.near.on_frame = [&](PeerLink&, Frame) {
+    gate.Wait();
+    ++received;
+  };
+  ASSERT_EQ(pair.Dial(), OkStatus());
+  std::thread stopping([&] { pair.server->Shutdown(); });
+  const uint64_t sent = SendUntilClosing(*pair.far_link);
+  gate.Open();
+  stopping.join();
+  EXPECT_TRUE(absl::IsUnavailable(pair.near.WaitForClose()));
+  EXPECT_EQ(received, sent);
+  pair.near_link = nullptr;
+}
+
+TEST(GrpcLinkTest, AServerThatStopsDoesNotWaitForeverForAPeerThatDoesNotRead) {
+  LinkOptions options;
+  options.linger = 50ms;
+  Pair pair(options);
+  Gate gate;
+  pair.near.on_frame = [&](PeerLink&, Frame) { gate.Wait(); };
+  ASSERT_EQ(pair.Dial(), OkStatus());
+  for (int i = 0; i < 100; ++i) {
+    Frame frame = MakeFrame(1);
+    frame.payload = Pattern(1 << 20);
+    pair.far_link->Send(std::move(frame));
+  }
+  pair.server->Shutdown();
+  gate.Open();
+  EXPECT_TRUE(absl::IsUnavailable(pair.far.WaitForClose()));
+  EXPECT_TRUE(absl::IsUnavailable(pair.near.WaitForClose()));
+  pair.near_link = nullptr;
+}
+
+TEST(GrpcLinkTest, CloseAfterQueueKeepsTheReason) {
+  for (const bool by_server : {false, true}) {
+    Pair pair;
+    ASSERT_EQ(pair.Dial(), OkStatus());
+    Recorder& other = by_server ? pair.near : pair.far;
+    PeerLink& link = by_server ? *pair.far_link : *pair.near_link;
+    for (int i = 0; i < 20; ++i) {
+      Frame frame = MakeFrame(static_cast<uint64_t>(i));
+      frame.payload = Pattern(1 << 20);
+      link.Send(std::move(frame));
+    }
+    link.CloseAfterQueue(errors::Aborted("enough"));
+    const Status told = other.WaitForClose();
+    EXPECT_TRUE(absl::IsAborted(told)) << told;
+    EXPECT_EQ(other.WaitForFrames(20).size(), 20u);
+    EXPECT_EQ((by_server ? pair.far : pair.near).WaitForClose(), errors::Aborted("enough"));
+    pair.near_link = nullptr;
+  }
+}
+
 TEST(GrpcLinkTest, CloseWithReasonReachesPeer) {
   Pair pair;
   ASSERT_EQ(pair.Dial(), OkStatus());

@@ -1,59 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes as what a stranger may send first to a server, and as what one may answer to a client. The first byte of an
 // input says which, and how the rest is cut; an odd one sends the preface and settings of a proper peer before.
-#include <fcntl.h>
-#include <sys/socket.h>
-
-#include <cstring>
-
 #include "google/protobuf/wrappers.pb.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/grpc/client_connection.h"
 #include "millstream/distributed/grpc/server.h"
-#include "millstream/distributed/wire/grpc_link.h"
+#include "millstream/distributed/grpc/testing/input_transport.h"
 
 namespace millstream {
 namespace {
 
 using google::protobuf::StringValue;
-
-constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-constexpr char kSettings[] = "\0\0\0\4\0\0\0\0\0";
-
-// Gives an input piece by piece, then ends; takes whatever is written. A socket pair stands for the descriptor.
-class InputTransport final : public Transport {
- public:
-  InputTransport(std::string input, size_t piece) : input_(std::move(input)), piece_(piece) {
-    int sockets[2];
-    MS_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0);
-    near_ = UniqueFd(sockets[0]);
-    far_ = UniqueFd(sockets[1]);
-  }
-  ssize_t Read(char* data, size_t size) override {
-    const size_t n = std::min({size, piece_, input_.size() - at_});
-    if (n == 0) {
-      end_ = errors::Unavailable("the input is over");
-      return kEnd;
-    }
-    std::memcpy(data, input_.data() + at_, n);
-    at_ += n;
-    return static_cast<ssize_t>(n);
-  }
-  ssize_t Write(const iovec* parts, int count) override {
-    size_t total = 0;
-    for (int i = 0; i < count; ++i) total += parts[i].iov_len;
-    return static_cast<ssize_t>(total);
-  }
-  bool may_hold_more() const override { return true; }
-  int fd() const override { return near_.get(); }
-  void Shutdown() override { ::shutdown(near_.get(), SHUT_RDWR); }
-
- private:
-  const std::string input_;
-  const size_t piece_;
-  size_t at_ = 0;
-  UniqueFd near_, far_;
-};
+using testing::InputTransport;
 
 GrpcServer& Server(bool with_token) {
   const auto start = [](const std::string& token) {
@@ -83,7 +41,7 @@ GrpcServer& Server(bool with_token) {
 }
 
 void FuzzServer(std::string bytes, size_t piece, bool with_token, bool greeted) {
-  if (greeted) bytes = std::string(kPreface) + std::string(kSettings, 9) + bytes;
+  if (greeted) bytes = testing::kHttp2Preface + testing::kHttp2Settings + bytes;
   const std::shared_ptr<ServerConnection> connection =
       Server(with_token)
           .Take(std::make_unique<InputTransport>(std::move(bytes), piece),
@@ -92,7 +50,7 @@ void FuzzServer(std::string bytes, size_t piece, bool with_token, bool greeted) 
 }
 
 void FuzzClient(std::string bytes, size_t piece, bool greeted) {
-  if (greeted) bytes = std::string(kSettings, 9) + bytes;
+  if (greeted) bytes = testing::kHttp2Settings + bytes;
   ClientTarget target;
   target.address = std::make_shared<const std::string>("127.0.0.1:1");
   StringValue request, response;

@@ -316,10 +316,10 @@ void Http2Session::Lose(const Status& why) {
   for (const auto& [id, stream] : streams) stream->OnLost(why);
 }
 
-void Http2Session::Stop(const Status& why) {
+void Http2Session::Stop(const Status& why, bool at_once) {
   std::vector<std::shared_ptr<Http2Stream>> streams;
   for (const auto& [id, stream] : streams_) streams.push_back(stream);
-  for (const auto& stream : streams) stream->OnStop(why);
+  for (const auto& stream : streams) stream->OnStop(why, at_once);
 }
 
 }  // namespace millstream

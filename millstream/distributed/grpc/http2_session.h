@@ -41,8 +41,8 @@ class Http2Stream {
   virtual void OnClosed(uint32_t error) = 0;
   // The connection is lost, and the stream with it. Last call.
   virtual void OnLost(const Status& why) = 0;
-  // This end is about to close the connection.
-  virtual void OnStop(const Status& /*why*/) {}
+  // This end is about to close the connection: the stream is to end after what it has to send, or at once.
+  virtual void OnStop(const Status& /*why*/, bool /*at_once*/) {}
 
   // What is to be sent: how many bytes, of at most `max`; `*last` if nothing follows them. None and not last: later,
   // after Resume().
@@ -103,7 +103,7 @@ class Http2Session {
   void WidenWindows();
   // All streams are told that the connection is lost, or will be.
   void Lose(const Status& why);
-  void Stop(const Status& why);
+  void Stop(const Status& why, bool at_once);
 
   size_t num_streams() const { return streams_.size(); }
 

@@ -11,6 +11,7 @@
 #include "millstream/base/logging.h"
 #include "millstream/distributed/grpc/protocol.h"
 #include "millstream/distributed/grpc/trust_service.h"
+#include "millstream/distributed/wire/grpc_link.h"
 
 namespace millstream {
 namespace {
@@ -184,13 +185,27 @@ void GrpcServer::Leave() {
   calls_ended_.NotifyAll();
 }
 
-void GrpcServer::AwaitCalls() {
+bool GrpcServer::AwaitCallsUntil(Clock::time_point deadline) {
   MutexLock lock(mu_);
-  for (auto warn_at = Clock::now() + kCallGrace; !all_left_;) {
-    if (calls_ended_.WaitUntil(mu_, warn_at) || Clock::now() < warn_at) continue;
+  while (!all_left_) {
+    if (!calls_ended_.WaitUntil(mu_, deadline)) return all_left_;
+  }
+  return true;
+}
+
+void GrpcServer::AwaitCalls() {
+  while (!AwaitCallsUntil(Clock::now() + kCallGrace)) {
     LogWarning(absl::StrCat("server on port ", port_, ": waiting for ", active_.load(),
                             " calls that do not end though they are cancelled"));
-    warn_at += kCallGrace;
+  }
+}
+
+void GrpcServer::StopStreams(const Status& why, bool at_once) {
+  for (const std::shared_ptr<ServerConnection>& connection : Connections()) {
+    connection->With([&](Http2Session& session) {
+      if (!at_once) session.Goaway();
+      session.Stop(why, at_once);
+    });
   }
 }
 
@@ -212,13 +227,11 @@ void GrpcServer::Shutdown() {
   }
   ending_.store(true);
   const Status why = errors::Unavailable("the server is shutting down");
-  for (const std::shared_ptr<ServerConnection>& connection : Connections()) {
-    connection->With([&](Http2Session& session) {
-      session.Goaway();
-      session.Stop(why);
-    });
-  }
+  StopStreams(why, /*at_once=*/false);
   Leave();
+  // Calls are cancelled, but links have so long for what is queued: their peers may need it.
+  if (links() != nullptr && !AwaitCallsUntil(Clock::now() + links()->options.linger))
+    StopStreams(why, /*at_once=*/true);
   AwaitCalls();
   AwaitFlushed();
   ticker_.Stop();

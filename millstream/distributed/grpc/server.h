@@ -3,6 +3,7 @@
 #define MILLSTREAM_DISTRIBUTED_GRPC_SERVER_H_
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +61,9 @@ class GrpcServer final : public RpcServer {
   // Makes room for one more of `host`, where there are too many; false: there is none.
   bool MakeRoom(const std::string& host);
   std::vector<std::shared_ptr<ServerConnection>> Connections();
+  void StopStreams(const Status& why, bool at_once);
+  // False: calls or links are left at the deadline.
+  bool AwaitCallsUntil(std::chrono::steady_clock::time_point deadline);
   void AwaitCalls();
   void AwaitFlushed();
 

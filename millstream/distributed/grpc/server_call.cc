@@ -245,7 +245,7 @@ void ServerCall::OnLost(const Status& why) {
   answer_ = {};
 }
 
-void ServerCall::OnStop(const Status& why) {
+void ServerCall::OnStop(const Status& why, bool /*at_once*/) {
   if (entered_ && !finished_.load()) CancelLater(why);
 }
 

@@ -54,7 +54,7 @@ class ServerCall final : public RpcCall,
   void OnEnd() override;
   void OnClosed(uint32_t error) override;
   void OnLost(const Status& why) override;
-  void OnStop(const Status& why) override;
+  void OnStop(const Status& why, bool at_once) override;
   size_t Pending(size_t max, bool* last) override;
   void TakePending(size_t bytes, OutQueue* out) override;
   std::span<const HttpHeader> trailers() override;

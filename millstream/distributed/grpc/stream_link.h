@@ -47,6 +47,7 @@ class StreamLink final : public PeerLink, public Http2Stream, public Ticked, pri
 
   void Send(Frame frame) override;
   void Close(Status why) override;
+  void CloseAfterQueue(Status why) override;
   const char* transport() const override { return "grpc"; }
   int64_t last_heard_ns() const override { return last_heard_.load(std::memory_order_relaxed); }
   size_t queued_frames() override;
@@ -58,7 +59,7 @@ class StreamLink final : public PeerLink, public Http2Stream, public Ticked, pri
   void OnEnd() override;
   void OnClosed(uint32_t error) override;
   void OnLost(const Status& why) override;
-  void OnStop(const Status& why) override;
+  void OnStop(const Status& why, bool at_once) override;
   size_t Pending(size_t max, bool* last) override;
   void TakePending(size_t bytes, OutQueue* out) override;
 

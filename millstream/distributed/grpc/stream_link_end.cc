@@ -14,16 +14,29 @@ int64_t Nanos(std::chrono::milliseconds t) { return std::chrono::nanoseconds(t).
 
 }  // namespace
 
+void StreamLink::CloseAfterQueue(Status why) {
+  {
+    MutexLock lock(mu_);
+    if (state_ != State::kOpen) return;
+    closing_since_ = NowNanos();
+    state_ = State::kClosing;
+    why_ = std::move(why);
+  }
+  Request(&wants_bye_);
+}
+
 void StreamLink::Close(Status why) {
+  if (why.ok()) return CloseAfterQueue(std::move(why));
   bool cut = false;
   FrameQueue dropped;
   {
     MutexLock lock(mu_);
-    if (state_ == State::kEnded || (why.ok() && state_ == State::kClosing)) return;
+    if (state_ == State::kEnded) return;
+    // Amid a frame, where a goodbye cannot go, and where nobody has taken what was sent before a first one.
+    cut = mid_frame_ || !opened_ || state_ == State::kClosing;
     closing_since_ = NowNanos();
-    state_ = why.ok() ? State::kClosing : State::kEnded;
-    cut = !why.ok() && (mid_frame_ || !opened_);  // amid a frame, where a goodbye cannot go
-    if (!why.ok()) std::swap(dropped, queue_);
+    state_ = State::kEnded;
+    std::swap(dropped, queue_);
     why_ = std::move(why);
   }
   if (cut)
@@ -87,8 +100,8 @@ void StreamLink::OnClosed(uint32_t /*error*/) {
 
 void StreamLink::OnLost(const Status& why) { Over(why); }
 
-void StreamLink::OnStop(const Status& why) {
-  connection_->Defer([self = self(), why] { self->Fail(why); });
+void StreamLink::OnStop(const Status& why, bool at_once) {
+  connection_->Defer([self = self(), why, at_once] { at_once ? self->Fail(why) : self->CloseAfterQueue(why); });
 }
 
 void StreamLink::Over(const Status& why) {

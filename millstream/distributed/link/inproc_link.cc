@@ -22,7 +22,7 @@ std::pair<std::shared_ptr<InprocLink>, std::shared_ptr<InprocLink>> InprocLink::
 }
 
 InprocLink::InprocLink(LinkParts parts, std::shared_ptr<Pipe> in, std::shared_ptr<Pipe> out)
-    : HubLink(std::move(parts.peer), parts.incarnation),
+    : PeerLink(std::move(parts.peer), parts.incarnation),
       loop_(std::move(parts.loop)),
       set_(std::move(parts.set)),
       handler_(parts.handler),

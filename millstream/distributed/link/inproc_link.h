@@ -15,7 +15,7 @@ namespace millstream {
 
 // One end of a link between two hubs of one process. Frames are handed over as they are, tensor and all, and delivered
 // on the receiving hub's I/O thread, never inside Send(): a sender may hold locks that the receiving handler wants.
-class InprocLink final : public HubLink, public IoLoop::Member {
+class InprocLink final : public PeerLink, public IoLoop::Member {
  public:
   // Each end is started on its own loop.
   static std::pair<std::shared_ptr<InprocLink>, std::shared_ptr<InprocLink>> MakePair(LinkParts a, LinkParts b);

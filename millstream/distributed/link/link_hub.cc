@@ -110,7 +110,7 @@ Hub::~Hub() {
     core_->loops[0]->Post([acceptor] { acceptor->OnStop(); });
   }
   const Status why = errors::Cancelled("the links of ", core_->endpoint.task, " are shut down");
-  for (const std::shared_ptr<HubLink>& link : core_->links->All()) link->CloseAfterQueue(why);
+  for (const std::shared_ptr<PeerLink>& link : core_->links->All()) link->CloseAfterQueue(why);
   core_->links->WaitUntilEmpty(std::chrono::steady_clock::now() + core_->options.linger);
   for (const auto& loop : core_->loops) loop->Stop();
 }

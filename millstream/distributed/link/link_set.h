@@ -8,27 +8,27 @@
 #include <vector>
 
 #include "millstream/base/mutex.h"
-#include "millstream/distributed/link/hub_link.h"
+#include "millstream/framework/peer_link.h"
 
 namespace millstream {
 
 // The open links of a hub. Thread-safe.
 class LinkSet {
  public:
-  void Add(const std::shared_ptr<HubLink>& link) {
+  void Add(const std::shared_ptr<PeerLink>& link) {
     MutexLock lock(mu_);
     links_[link.get()] = link;
   }
-  void Remove(HubLink* link) {
+  void Remove(PeerLink* link) {
     MutexLock lock(mu_);
     links_.erase(link);
     cv_.NotifyAll();
   }
-  std::vector<std::shared_ptr<HubLink>> All() {
+  std::vector<std::shared_ptr<PeerLink>> All() {
     MutexLock lock(mu_);
-    std::vector<std::shared_ptr<HubLink>> all;
+    std::vector<std::shared_ptr<PeerLink>> all;
     for (const auto& [raw, weak] : links_) {
-      if (std::shared_ptr<HubLink> link = weak.lock()) all.push_back(std::move(link));
+      if (std::shared_ptr<PeerLink> link = weak.lock()) all.push_back(std::move(link));
     }
     return all;
   }
@@ -44,7 +44,7 @@ class LinkSet {
  private:
   Mutex mu_;
   CondVar cv_;
-  std::unordered_map<HubLink*, std::weak_ptr<HubLink>> links_ ABSL_GUARDED_BY(mu_);
+  std::unordered_map<PeerLink*, std::weak_ptr<PeerLink>> links_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millstream

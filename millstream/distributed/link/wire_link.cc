@@ -34,7 +34,7 @@ int64_t NanosOrNever(std::chrono::milliseconds t) { return t.count() > 0 ? Nanos
 }  // namespace
 
 WireLink::WireLink(LinkParts parts, UniqueFd socket, bool polled)
-    : HubLink(std::move(parts.peer), parts.incarnation),
+    : PeerLink(std::move(parts.peer), parts.incarnation),
       loop_(std::move(parts.loop)),
       set_(std::move(parts.set)),
       handler_(parts.handler),

@@ -31,7 +31,7 @@ struct LinkParts {
 // end. The writing side has one owner at a time: a thread that finds nobody writing and nothing left over writes its
 // frame itself; the others queue theirs, and the owner or the I/O thread goes on with them. Reading is the I/O
 // thread's.
-class WireLink : public HubLink, public IoLoop::Member, protected FrameDecoder::Sink {
+class WireLink : public PeerLink, public IoLoop::Member, protected FrameDecoder::Sink {
  public:
   ~WireLink() override = default;
 

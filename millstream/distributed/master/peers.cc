@@ -24,9 +24,17 @@ namespace {
 constexpr auto kFirstTell = std::chrono::seconds(10);
 constexpr auto kTellEvery = std::chrono::seconds(30);
 constexpr auto kAskPatience = std::chrono::seconds(2);
+constexpr auto kClosePatience = std::chrono::seconds(10);
 
 milliseconds TimeUntil(steady_clock::time_point deadline) {
   return std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline - steady_clock::now()));
+}
+
+void AwaitClosed(const std::vector<std::shared_ptr<RemoteTask>>& tasks, milliseconds patience) {
+  const auto deadline = steady_clock::now() + patience;
+  for (const auto& task : tasks) {
+    while (!task->closed() && steady_clock::now() < deadline) std::this_thread::sleep_for(milliseconds(1));
+  }
 }
 
 // DeadlineExceeded if it does not answer. The question counts as nobody's: it says nothing of this task.
@@ -50,15 +58,12 @@ Peers::~Peers() {
     tasks.swap(kept_);
   }
   // The hub has ended its own links; those over gRPC end now, and call their tasks once more.
-  for (const auto& task : tasks) {
-    if (!task->closed() && task->link() != nullptr)
-      task->link()->Close(errors::Unavailable(options_.task, " is shutting down"));
-  }
-  const auto patience = steady_clock::now() + std::chrono::seconds(10);
-  for (const auto& task : tasks) {
-    while (!task->closed() && task->link() != nullptr && steady_clock::now() < patience)
-      std::this_thread::sleep_for(milliseconds(1));
-  }
+  const Status why = errors::Unavailable(options_.task, " is shutting down");
+  std::erase_if(tasks, [](const auto& task) { return task->closed() || task->link() == nullptr; });
+  for (const auto& task : tasks) task->link()->CloseAfterQueue(why);
+  AwaitClosed(tasks, options_.links.linger);
+  for (const auto& task : tasks) task->link()->Close(why);  // of those that do not read
+  AwaitClosed(tasks, kClosePatience);
 }
 
 StatusOr<std::string> Peers::AddressOf(const PeerTask& peer) const {

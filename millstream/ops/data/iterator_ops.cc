@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/once_a_step.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/element_attrs.h"
 #include "millstream/ops/data/iterator_resource.h"
@@ -129,20 +130,20 @@ Status MakeIteratorCpu(KernelContext& ctx) {
   return iterator->SetDataset(std::move(dataset), ctx.step());
 }
 
-class IteratorGetNext final : public AsyncKernel {
+class IteratorGetNext final : public AsyncOnceAStep {
  public:
   explicit IteratorGetNext(KernelInit&) {}
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     StatusOr<Ref<IteratorResource>> iterator = ctx.ResourceInput<IteratorResource>(0);
     if (!iterator.ok()) return done(iterator.status());
     (*iterator)->GetNext(ctx, std::move(done));
   }
 };
 
-class IteratorGetNextAsOptional final : public AsyncKernel {
+class IteratorGetNextAsOptional final : public AsyncOnceAStep {
  public:
   explicit IteratorGetNextAsOptional(KernelInit&) {}
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     StatusOr<Ref<IteratorResource>> iterator = ctx.ResourceInput<IteratorResource>(0);
     if (!iterator.ok()) return done(iterator.status());
     (*iterator)->GetNextAsOptional(ctx, std::move(done));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/once_a_step.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/lookup/table.h"
 #include "millstream/ops/resources/handle.h"
@@ -122,7 +123,7 @@ OP("LookupTableFindV2")
 void KeysAndValues(OpBuilder& op) {
   op.Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(NoOutputs);
 }
-void InsertOp(OpBuilder& op) { op.With(KeysAndValues).NotDifferentiable().Cpu(InsertCpu); }
+void InsertOp(OpBuilder& op) { op.With(KeysAndValues).NotDifferentiable().Cpu<OnceAStepFunction<InsertCpu>>(); }
 OP("LookupTableInsert").With(OnReference).With(InsertOp).Doc("Gives keys new values (old form of the handle).");
 OP("LookupTableInsertV2").With(OnHandle).With(InsertOp).Doc("Gives keys new values.");
 
@@ -144,7 +145,7 @@ OP("LookupTableExport")
     .Doc("All keys and values of a table (old form of the handle).");
 OP("LookupTableExportV2").With(OnHandle).With(ExportOp).Doc("All keys and values of a table.");
 
-void ImportOp(OpBuilder& op) { op.With(KeysAndValues).Cpu(ImportCpu); }
+void ImportOp(OpBuilder& op) { op.With(KeysAndValues).Cpu<OnceAStepFunction<ImportCpu>>(); }
 OP("LookupTableImport")
     .With(OnReference)
     .With(ImportOp)
@@ -157,7 +158,7 @@ OP("LookupTableRemoveV2")
     .Attr("Tin: type")
     .Stateful()
     .Shape(NoOutputs)
-    .Cpu(RemoveCpu)
+    .Cpu<OnceAStepFunction<RemoveCpu>>()
     .Doc("Takes keys out of a table; those that are not there are ignored.");
 
 }  // namespace

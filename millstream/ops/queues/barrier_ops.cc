@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/once_a_step.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/queues/barrier.h"
 #include "millstream/ops/queues/queue_batch.h"
@@ -50,10 +51,10 @@ class BarrierOp final : public Kernel {
   NamedResource<Barrier> barrier_;
 };
 
-class InsertMany final : public AsyncKernel {
+class InsertMany final : public AsyncOnceAStep {
  public:
   explicit InsertMany(KernelInit& init) : component_(init.Attr<int64_t>("component_index")) {}
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     StatusOr<Ref<Barrier>> barrier = HandleInput<Barrier>(ctx, 0);
     if (!barrier.ok()) return done(barrier.status());
     if (Status status = Check(ctx, **barrier); !status.ok()) return done(status);
@@ -82,13 +83,13 @@ class InsertMany final : public AsyncKernel {
   const int64_t component_;
 };
 
-class TakeMany final : public AsyncKernel {
+class TakeMany final : public AsyncOnceAStep {
  public:
   explicit TakeMany(KernelInit& init)
       : types_(init.Attr<std::vector<DType>>("component_types")), small_batch_(init.Attr<bool>("allow_small_batch")) {
     if (init.Attr<int64_t>("timeout_ms") != -1) init.Fail(errors::InvalidArgument("Timeout not supported yet."));
   }
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     StatusOr<Ref<Barrier>> found = HandleInput<Barrier>(ctx, 0);
     if (!found.ok()) return done(found.status());
     Ref<Barrier> barrier = *std::move(found);
@@ -132,10 +133,10 @@ class TakeMany final : public AsyncKernel {
   const bool small_batch_;
 };
 
-class BarrierClose final : public AsyncKernel {
+class BarrierClose final : public AsyncOnceAStep {
  public:
   explicit BarrierClose(KernelInit& init) : cancel_(init.Attr<bool>("cancel_pending_enqueues")) {}
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     StatusOr<Ref<Barrier>> barrier = HandleInput<Barrier>(ctx, 0);
     if (!barrier.ok()) return done(barrier.status());
     (*barrier)->Close(cancel_, WaiterOf(ctx), std::move(done));

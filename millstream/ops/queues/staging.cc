@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/match.h"
+#include "millstream/framework/once_a_step.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/queues/staging_area.h"
 
@@ -32,10 +33,10 @@ class AreaName {
 };
 
 // An operation on an area: Read() says which, Write() sets the outputs from what it found.
-class StagingOp : public AsyncKernel {
+class StagingOp : public AsyncOnceAStep {
  public:
   explicit StagingOp(KernelInit& init) : area_(init) {}
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     auto operation = std::make_shared<Operation>();
     if (Status status = Read(ctx, operation.get()); !status.ok()) return done(status);
     StatusOr<Ref<StagingArea>> area = area_.Find(ctx);
@@ -205,7 +206,7 @@ class AreaSize final : public Kernel {
   const AreaName area_;
 };
 
-class AreaClear final : public Kernel {
+class AreaClear final : public Kernel, public OnceAStep {
  public:
   explicit AreaClear(KernelInit& init) : area_(init) {}
   Status Compute(KernelContext& ctx) override {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/once_a_step.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
 #include "millstream/ops/reader/reader.h"
@@ -8,10 +9,10 @@ namespace millstream {
 namespace {
 
 // A file is read for as long as a few records take; on the pool, not on the executor's path.
-class ReaderRead final : public AsyncKernel {
+class ReaderRead final : public AsyncOnceAStep {
  public:
   explicit ReaderRead(KernelInit&) {}
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     StatusOr<Ref<Reader>> reader = HandleInput<Reader>(ctx, 0);
     if (!reader.ok()) return done(reader.status());
     StatusOr<Ref<Queue>> queue = HandleInput<Queue>(ctx, 1);
@@ -26,10 +27,10 @@ class ReaderRead final : public AsyncKernel {
   }
 };
 
-class ReaderReadUpTo final : public AsyncKernel {
+class ReaderReadUpTo final : public AsyncOnceAStep {
  public:
   explicit ReaderReadUpTo(KernelInit&) {}
-  void ComputeAsync(KernelContext& ctx, Done done) override {
+  void ComputeFrom(KernelContext& ctx, int64_t* /*progress*/, Done done) override {
     StatusOr<Ref<Reader>> reader = HandleInput<Reader>(ctx, 0);
     if (!reader.ok()) return done(reader.status());
     StatusOr<Ref<Queue>> queue = HandleInput<Queue>(ctx, 1);
@@ -155,13 +156,15 @@ OP("ReaderSerializeState").With(OnReference).With(SerializeStateOp);
 void RestoreStateOp(OpBuilder& op) {
   op.Input("state: string")
       .Shape(RestoreShape)
-      .Cpu(RestoreStateCpu)
+      .Cpu<OnceAStepFunction<RestoreStateCpu>>()
       .Doc("Puts a reader into a state that ReaderSerializeState gave.");
 }
 OP("ReaderRestoreStateV2").With(OnHandle).With(RestoreStateOp);
 OP("ReaderRestoreState").With(OnReference).With(RestoreStateOp);
 
-void ResetOp(OpBuilder& op) { op.Shape(NoOutputs).Cpu(ResetCpu).Doc("Puts a reader back to its beginning."); }
+void ResetOp(OpBuilder& op) {
+  op.Shape(NoOutputs).Cpu<OnceAStepFunction<ResetCpu>>().Doc("Puts a reader back to its beginning.");
+}
 OP("ReaderResetV2").With(OnHandle).With(ResetOp);
 OP("ReaderReset").With(OnReference).With(ResetOp);
 
