@@ -28,7 +28,9 @@ EXPORTS = {
         concatenate dot"""),
     "millstream.keras_v1.rnn_layers": _in("keras.layers", """
         SimpleRNNCell GRUCell LSTMCell StackedRNNCells RNN SimpleRNN GRU LSTM CuDNNGRU CuDNNLSTM TimeDistributed Bidirectional"""),
-    "millstream.keras_v1.models": "keras.Model keras.Sequential " + _in("keras.models", "Model Sequential clone_model"),
+    "millstream.keras_v1.models": "keras.Model keras.Sequential " + _in("keras.models", "Model Sequential"),
+    "millstream.keras_v1.configs": _in("keras.models", "clone_model model_from_json model_from_config") + " " + _in(
+        "keras.layers", "serialize deserialize"),
     "millstream.keras_v1.activations": "keras.activations=",
     "millstream.keras_v1.initializers": "keras.initializers=",
     "millstream.keras_v1.regularizers": "keras.regularizers=",

@@ -4,6 +4,8 @@ from millstream.keras_v1.base_layer import Input as Input
 from millstream.keras_v1.base_layer import InputLayer as InputLayer
 from millstream.keras_v1.base_layer import InputSpec as InputSpec
 from millstream.keras_v1.base_layer import Layer as Layer
+from millstream.keras_v1.configs import deserialize as deserialize
+from millstream.keras_v1.configs import serialize as serialize
 from millstream.keras_v1.core_layers import Activation as Activation
 from millstream.keras_v1.core_layers import AveragePooling1D as AveragePooling1D
 from millstream.keras_v1.core_layers import AveragePooling2D as AveragePooling2D
@@ -187,9 +189,11 @@ __all__ = [
     "add",
     "average",
     "concatenate",
+    "deserialize",
     "dot",
     "maximum",
     "minimum",
     "multiply",
+    "serialize",
     "subtract",
 ]

@@ -31,4 +31,11 @@ def adapt(name, core, **defaults):
         if missing:
             raise TypeError(f"__init__() missing required positional argument(s): {', '.join(missing)}")
         core.__init__(self, **{k: meant(k, v) for k, v in given.items()})
-    return type(name, (core, Layer), {"__init__": __init__, "__doc__": core.__doc__, "__module__": __name__})
+    arguments = {}
+    for base in core.__mro__:  # as far as constructors hand arguments on
+        found = inspect.signature(base.__init__).parameters.values()
+        arguments = {**arguments, **{p.name: p.default for p in found if p.kind is p.POSITIONAL_OR_KEYWORD and p.name not in arguments}}
+        if base is Layer or not any(p.kind is p.VAR_KEYWORD for p in found):
+            break
+    return type(name, (core, Layer), {"__init__": __init__, "__doc__": core.__doc__, "__module__": __name__, "_core": core,
+                                      "_arguments": {**arguments, **defaults}})

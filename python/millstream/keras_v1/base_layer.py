@@ -34,6 +34,11 @@ def history(tensor):
 class Layer(layers_base.Layer):
     """build() makes variables by add_weight(), call() uses them. Layers that are attributes are part of the layer."""
 
+    def __new__(cls, *args, **kwargs):
+        made = super().__new__(cls)
+        made.__dict__["_made_with"] = (args, kwargs)  # for get_config()
+        return made
+
     def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
         unsupported(type(self).__name__, dynamic=dynamic)
         self.__dict__["_sublayers"], self.__dict__["_own_trainable"] = [], True
@@ -238,11 +243,16 @@ class Layer(layers_base.Layer):
         config = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
         if hasattr(self, "_batch_input_shape"):
             config["batch_input_shape"] = self._batch_input_shape
+        from millstream.keras_v1 import configs
+        if type(self).get_config is Layer.get_config and configs.needs_config(self):
+            raise NotImplementedError("Layers with arguments in `__init__` must override `get_config`.")
+        config.update(configs.config_of(self))
         return config
 
     @classmethod
     def from_config(cls, config: Any) -> Any:
-        return cls(**config)
+        from millstream.keras_v1 import configs
+        return cls(**configs.arguments(config))
 
 
 def _tensor(x):
@@ -282,6 +292,9 @@ class InputLayer(Layer):
 
     def call(self, inputs: Any) -> Any:
         return inputs
+
+    def get_config(self) -> Any:
+        return {"batch_input_shape": self._batch_input_shape, "dtype": self.dtype, "sparse": False, "name": self.name}
 
 
 def Input(shape: ShapeLike = None, batch_size: Any = None, name: Optional[str] = None, dtype: Optional[DTypeLike] = None,

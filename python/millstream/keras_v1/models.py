@@ -39,6 +39,32 @@ def _nodes_to(outputs):
     return order
 
 
+def _layers_by_depth(order, outputs):
+    """The layers of calls, those farthest from the outputs first; of one depth, as they are met from the outputs backwards."""
+    depths, met = {}, {}
+    for node in reversed(order):
+        depth = depths.setdefault(id(node), 0)
+        for x in () if isinstance(node.layer, InputLayer) else nest.flatten(node.inputs):
+            if history(x) is not None:
+                depths[id(history(x))] = max(depth + 1, depths.get(id(history(x)), 0))
+
+    def meet(node):
+        if id(node) in visited:
+            return
+        visited.add(id(node))
+        met.setdefault(id(node.layer), len(met))
+        for x in () if isinstance(node.layer, InputLayer) else nest.flatten(node.inputs):
+            if history(x) is not None:
+                meet(history(x))
+    visited = set()
+    for output in nest.flatten(outputs):
+        meet(history(output))
+    of_layer = {}
+    for node in order:
+        of_layer[id(node.layer)] = (max(depths[id(node)], of_layer.get(id(node.layer), (0, None))[0]), node.layer)
+    return [layer for _, layer in sorted(of_layer.values(), key=lambda found: (-found[0], met[id(found[1])]))]
+
+
 class Model(training.Trained, Layer):
     """Model(inputs, outputs) of tensors that began with Input(); or a class with layers as attributes and a call()."""
 
@@ -57,9 +83,9 @@ class Model(training.Trained, Layer):
         order = _nodes_to(outputs)
         self.__dict__.update(_functional=True, inputs=nest.flatten(inputs), outputs=nest.flatten(outputs), _structure=(inputs, outputs),
                              _order=order, built=True)
-        for node in order:
-            if not any(node.layer is s for s in self._sublayers):
-                self._sublayers.append(node.layer)
+        for layer in _layers_by_depth(order, outputs):
+            if not any(layer is s for s in self._sublayers):
+                self._sublayers.append(layer)
         reached = [id(x) for node in order for x in nest.flatten(node.outputs)]
         for x in self.inputs:
             if id(x) not in reached:
@@ -117,7 +143,8 @@ class Model(training.Trained, Layer):
                 shape = str(layer.output_shape)
             except AttributeError:
                 shape = "multiple"
-            show(f"{layer.name + ' (' + type(layer).__name__ + ')':<29}{shape:<26}{layer.count_params():<10}".rstrip())
+            name = f"{layer.name} ({type(layer).__name__})"
+            show(f"{name[:28]:<29}{shape[:25]:<26}{layer.count_params():<10}".rstrip())
         show("=" * width)
         counts = [sum(int(np.prod(v.shape.as_list())) for v in group) for group in (self.weights, self.trainable_weights)]
         show(f"Total params: {counts[0]:,}")
@@ -125,15 +152,45 @@ class Model(training.Trained, Layer):
         show(f"Non-trainable params: {counts[0] - counts[1]:,}")
         show("_" * width)
 
-    def _by_name(self):
-        return {v.op.name: v for v in self.weights}
+    def get_config(self) -> Any:
+        from millstream.keras_v1 import configs
+        if not self._functional:
+            raise NotImplementedError("A model whose layers are joined by its own call() has no configuration.")
+        return configs.of_functional(self)
+
+    @classmethod
+    def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
+        from millstream.keras_v1 import configs
+        return configs.functional(cls, config, custom_objects)
+
+    def to_json(self, **kwargs: Any) -> str:
+        """The model's layers and how they are joined, without weights, for model_from_json()."""
+        from millstream.keras_v1 import configs
+        return configs.to_json(self, **kwargs)
+
+    def _by_layer(self):
+        """Weights by the names of their layers, which a model made anew from its configuration has as well."""
+        found, seen = {}, set()
+        for name, weights in [(layer.name, layer.weights) for layer in self.layers] + [(self.name, self.weights)]:
+            for variable in weights:
+                if id(variable) not in seen:
+                    seen.add(id(variable))
+                    found[f"{name}/weight_{len([k for k in found if k.startswith(name + '/')])}"] = variable
+        return found
+
+    def _names_in(self, filepath):
+        """How a checkpoint names the weights: as _by_layer() says, or, in older ones, as they are called in the graph."""
+        from millstream.training import checkpoint_utils
+        there = dict(checkpoint_utils.list_variables(filepath))
+        by_name = {v.op.name: v for v in self.weights}
+        return by_name if all(name in there for name in by_name) else self._by_layer()
 
     def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None) -> None:
         from millstream.training import checkpoint_management, saver
         _check_format(filepath, save_format)
         if not overwrite and checkpoint_management.checkpoint_exists(filepath):
             raise FileExistsError(f"{filepath} exists, and overwrite=False")
-        saver.Saver(self._by_name()).save(state.get_session(), filepath, write_meta_graph=False)
+        saver.Saver(self._by_layer()).save(state.get_session(), filepath, write_meta_graph=False)
 
     def load_weights(self, filepath: Any, by_name: bool = False) -> None:
         from millstream.training import saver
@@ -142,7 +199,7 @@ class Model(training.Trained, Layer):
             raise NotImplementedError("Weights may only be loaded based on topology into Models when loading TensorFlow-formatted weights "
                                       "(got by_name=True to load_weights).")
         with self.weights[0].graph.as_default():
-            saver.Saver(self._by_name()).restore(state.get_session(), filepath)
+            saver.Saver(self._names_in(filepath)).restore(state.get_session(), filepath)
 
 
 def _check_format(path, save_format):
@@ -195,6 +252,15 @@ class Sequential(Model):
 
     layers = property(lambda self: list(self._stack))
 
+    def get_config(self) -> Any:
+        from millstream.keras_v1 import configs
+        return configs.of_sequential(self)
+
+    @classmethod
+    def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
+        from millstream.keras_v1 import configs
+        return configs.sequential(cls, config, custom_objects)
+
     def pop(self):
         """Without the last layer."""
         if not self._stack:
@@ -232,10 +298,6 @@ class Sequential(Model):
 
     def predict_proba(self, x: TensorLike, batch_size: Any = 32, verbose: Any = 0) -> Any:
         return self.predict(x, batch_size=batch_size, verbose=verbose)
-
-
-def clone_model(model: Any, input_tensors: Any = None) -> Any:
-    raise NotImplementedError("clone_model is not supported: call the function that made the model again")
 
 
 def is_keras_tensor(x):

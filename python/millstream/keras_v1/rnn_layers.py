@@ -29,6 +29,7 @@ class _Cell(Layer):
     """One step: call(inputs, states) gives (output, new states)."""
 
     gates = 1
+    _further_arguments = _WEIGHTS
 
     def __init__(self, units: Any, activation: Any = "tanh", use_bias: bool = True, dropout: Any = 0.0,
                  recurrent_dropout: Any = 0.0, **kwargs: Any) -> None:
@@ -224,7 +225,10 @@ def _layer(name, cell_class):
         mine = {k: kwargs.pop(k) for k in own if k in kwargs}
         RNN.__init__(self, cell_class(units, activation=activation, **kwargs), **mine)
         self.units = units
-    return type(name, (RNN,), {"__init__": __init__, "__module__": __name__,
+    further = {"use_bias": True, **_WEIGHTS, "dropout": 0.0, "recurrent_dropout": 0.0, **dict.fromkeys(own[:6], False)}
+    if cell_class is not SimpleRNNCell:
+        further["recurrent_activation"] = "hard_sigmoid"
+    return type(name, (RNN,), {"__init__": __init__, "__module__": __name__, "_further_arguments": further,
                                "__doc__": f"{cell_class.__name__} over time."})
 
 

@@ -48,6 +48,8 @@ class Trained:
                             "Use Horovod's interface (docs/horovod.md), an Estimator, or a training loop with strategy.run().")
         unsupported("compile", target_tensors=target_tensors, sample_weight_mode=sample_weight_mode,
                     weighted_metrics=weighted_metrics or None, **kwargs)
+        for function in nest.flatten(list(loss.values()) if isinstance(loss, dict) else loss):
+            losses.get(function)  # refuses what is no loss before there is data
         self.__dict__.update(optimizer=optimizers.get(optimizer), loss=loss, _metrics_given=list(metrics or []) if not isinstance(
             metrics, dict) else metrics, _loss_weights=loss_weights, _ops=None, _compiled=True)
 
@@ -63,9 +65,12 @@ class Trained:
         outputs = self(tensors if len(tensors) > 1 else tensors[0])
         self.__dict__.update(inputs=tensors, outputs=nest.flatten(outputs), _called=True)
 
-    def _build_ops(self, y):
+    def _need_compiled(self):
         if not getattr(self, "_compiled", False):
             raise RuntimeError("You must compile your model before training/testing. Use `model.compile(optimizer, loss)`.")
+
+    def _build_ops(self, y):
+        self._need_compiled()
         if self._ops is not None:
             return self._ops
         names = self.output_names
@@ -144,6 +149,7 @@ class Trained:
     def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose=1, callbacks=None, validation_split=0.0, validation_data=None,
             shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
             validation_freq=1, **kwargs):
+        self._need_compiled()
         _check_queue_arguments("fit", kwargs)
         source = as_source(x, y, sample_weight, class_weight, batch_size)
         if validation_split and isinstance(source, Arrays):

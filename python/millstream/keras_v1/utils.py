@@ -38,6 +38,27 @@ def get_custom_objects():
 _custom: dict = {}
 
 
+class CustomObjectScope:
+    """with CustomObjectScope({"MyLayer": MyLayer}): configurations may name what is in the dicts."""
+
+    def __init__(self, *args):
+        self._given, self._before = args, {}
+
+    def __enter__(self):
+        self._before = dict(_custom)
+        for names in self._given:
+            _custom.update(names)
+        return self
+
+    def __exit__(self, *args):
+        _custom.clear()
+        _custom.update(self._before)
+
+
+def custom_object_scope(*args):
+    return CustomObjectScope(*args)
+
+
 def get_file(fname, origin, untar=False, cache_dir=None, cache_subdir="datasets", **kwargs):
     """The file, if it is in the folder of Keras's files; nothing is fetched from elsewhere."""
     import os
