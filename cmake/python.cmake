@@ -72,7 +72,7 @@ endif()
 install(TARGETS millstream_python LIBRARY DESTINATION millstream COMPONENT python)
 install(DIRECTORY ${MILLSTREAM_PYTHON_DIR}/proto DESTINATION millstream COMPONENT python FILES_MATCHING PATTERN "*.py")
 
-set(MILLSTREAM_TESTS_ON_DEVICES behaviour gradients input keras layers optimizers saver session sessions variables)
+set(MILLSTREAM_TESTS_ON_DEVICES behaviour gradients input keras layers mixed_precision optimizers saver session sessions variables)
 if(MILLSTREAM_TESTS)
   add_test(NAME python COMMAND ${Python_EXECUTABLE} -m pytest -q ${PROJECT_SOURCE_DIR}/python/tests
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

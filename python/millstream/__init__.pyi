@@ -30,6 +30,7 @@ from millstream import losses as losses
 from millstream import manip as manip
 from millstream import math as math
 from millstream import metrics as metrics
+from millstream import mixed_precision as mixed_precision
 from millstream import nest as nest
 from millstream import nn as nn
 from millstream import python_io as python_io
@@ -1062,6 +1063,7 @@ __all__ = [
     "metrics",
     "min_max_variable_partitioner",
     "minimum",
+    "mixed_precision",
     "mod",
     "model_variables",
     "moving_average_variables",

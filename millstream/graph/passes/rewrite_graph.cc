@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/fusion/fuse_elements.h"
 #include "millstream/graph/fusion/merge_products.h"
-#include "millstream/graph/passes/passes.h"
+#include "millstream/graph/passes/rewrite_with_precision.h"
 
 namespace millstream {
 
-Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part) {
+Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part) { return RewriteGraph(options, {}, part); }
+
+Status RewriteGraph(const RewriteOptions& options, const MixedPrecision& precision, PrunedGraph* part) {
   ReadReferencesLate(part);
   if (options.function_inlining) RETURN_IF_ERROR(InlineFunctions(part));
+  if (precision.IsOn()) {
+    RETURN_IF_ERROR(UseMixedPrecision(precision, part));
+    RemoveUnused(part);  // twins without readers
+  }
   if (options.arithmetic) RETURN_IF_ERROR(SimplifyArithmetic(part));
   if (options.constant_folding) RETURN_IF_ERROR(FoldConstants(part));
   if (options.common_subexpressions) RETURN_IF_ERROR(MergeCommonSubexpressions(part));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/runtime/sessions/session_runtime.h"
 
+#include "millstream/graph/passes/rewrite_with_precision.h"
 #include "millstream/graph/placement/placement.h"
+#include "millstream/runtime/sessions/mixed_precision_config.h"
 
 namespace millstream {
 
@@ -11,7 +13,7 @@ SessionRuntime::SessionRuntime(const SessionOptions& options, Environment enviro
       kernels_(environment_.resources, nullptr),
       functions_(environment_.library, MakeCompileOptions(), [this](PrunedGraph* body) {
         RETURN_IF_ERROR(PlaceFunction(body));
-        return RewriteGraph(options_.rewrite, body);
+        return RewriteGraph(options_.rewrite, MixedPrecisionOf(options_), body);
       }) {
   kernels_.set_functions(&functions_);
 }
@@ -39,7 +41,7 @@ Status SessionRuntime::PlaceFunction(PrunedGraph* body) const {
 
 StatusOr<std::shared_ptr<const Plan>> SessionRuntime::CompilePlaced(PrunedGraph part,
                                                                     decltype(CompileOptions::wrap) wrap) {
-  RETURN_IF_ERROR(RewriteGraph(options_.rewrite, &part));
+  RETURN_IF_ERROR(RewriteGraph(options_.rewrite, MixedPrecisionOf(options_), &part));
   CompileOptions options = MakeCompileOptions();
   options.wrap = std::move(wrap);
   return Compile(std::move(part), options);

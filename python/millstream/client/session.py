@@ -9,7 +9,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from millstream import _core
-from millstream.client import default_config, default_target, fetching, sharing, step_identity, tensor_handle
+from millstream.client import default_config, default_target, fetching, rewrite_defaults, sharing, step_identity, tensor_handle
 from millstream.framework import errors, scopes, stacks
 from millstream.framework.graph import Graph
 
@@ -76,8 +76,9 @@ class BaseSession:
             raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
         if config is None:
             config = default_config.current()
+        _serialized_config(config)  # of the right type
+        config = rewrite_defaults.applied(config)
         if not target and default_target.is_set():
-            _serialized_config(config)  # of the right type
             target, config = default_target.target_and_config(config)
         self._graph = graph
         self._target = target

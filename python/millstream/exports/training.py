@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+
+
+def _in(spaces, names):
+    return " ".join(f"{space}.{name}" for space in spaces for name in names.split())
+
+
 EXPORTS = {
     "millstream.training.optimizer": "train.Optimizer",
     "millstream.training.gradient_descent": "train.GradientDescentOptimizer train.ProximalGradientDescentOptimizer",
@@ -17,6 +23,11 @@ EXPORTS = {
     "millstream.worker_modes.distributed_optimizer": "train.DistributedOptimizer",
     "millstream.worker_modes.local_sgd_optimizer": "train.LocalSGDOptimizer",
     "millstream.worker_modes.hierarchical_optimizer": "train.HierarchicalOptimizer",
+    "millstream.training.loss_scale": _in(
+        ["mixed_precision", "mixed_precision.experimental", "train.experimental"], "LossScale FixedLossScale DynamicLossScale"),
+    "millstream.training.loss_scale_optimizer": _in(["mixed_precision", "train.experimental"], "MixedPrecisionLossScaleOptimizer"),
+    "millstream.training.mixed_precision": _in(
+        ["mixed_precision", "train.experimental"], "enable_mixed_precision_graph_rewrite disable_mixed_precision_graph_rewrite"),
     "millstream.training.moving_averages": "train.ExponentialMovingAverage",
     "millstream.training.learning_rate_decay": """
         train.exponential_decay train.natural_exp_decay train.inverse_time_decay train.piecewise_constant

@@ -124,7 +124,7 @@ def get_experimental_options():
 def set_experimental_options(options):
     """Switches of rewrites, {"constant_folding": False}; rewrites that are not done here cannot be switched."""
     known = {"disable_meta_optimizer", "constant_folding", "common_subgraph_elimination", "arithmetic_optimization", "remapping",
-             "function_optimization"}
+             "function_optimization", "auto_mixed_precision"}
     _settings["experimental"].update(options)
     default_config.change(lambda config: _set_rewrites(config.graph_options.rewrite_options,
                                                        {k: v for k, v in options.items() if k in known}))

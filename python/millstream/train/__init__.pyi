@@ -19,6 +19,7 @@ from millstream.framework.config import SequenceExample as SequenceExample
 from millstream.framework.config import ServerDef as ServerDef
 from millstream.framework.graph_util import write_graph as write_graph
 from millstream.ops.io.io_ops import match_filenames_once as match_filenames_once
+from millstream.train import experimental as experimental
 from millstream.train import queue_runner as queue_runner
 from millstream.training.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from millstream.training.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
@@ -213,6 +214,7 @@ __all__ = [
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
+    "experimental",
     "exponential_decay",
     "export_meta_graph",
     "generate_checkpoint_state_proto",
