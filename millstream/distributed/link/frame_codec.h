@@ -89,8 +89,8 @@ class FrameDecoder {
   std::span<char> PayloadTarget();
   // That many bytes have been put there.
   void PayloadFilled(size_t bytes);
-  // Lets go of a frame that has not arrived whole, and of the memory that was given for its payload: whoever gave it may
-  // wait for that, and hold the link meanwhile. After this the rest of that frame must not be consumed.
+  // Lets go of a frame that has not arrived whole, and of the memory that was given for its payload: whoever gave it
+  // may wait for that, and hold the link meanwhile. After this the rest of that frame must not be consumed.
   void Drop();
   // True between frames.
   bool at_boundary() const { return state_ == State::kHeader && have_ == 0; }
