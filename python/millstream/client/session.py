@@ -239,7 +239,7 @@ class BaseSession:
         def run(*args, **kwargs):
             options, run_metadata = kwargs.get("options"), kwargs.get("run_metadata")
             if len(args) != len(signature.feeds):
-                raise TypeError(f"Expected {len(signature.feeds)} arguments, got {len(args)}")
+                raise errors.InvalidArgumentError(None, None, f"Expected {len(signature.feeds)} feeds, got {len(args)}")
             values = [fetching.feed_value(self._graph, f, v) for f, v in zip(signature.feeds, args)]
             return self._run_signature(signature, values, options, run_metadata)
 

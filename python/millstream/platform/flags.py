@@ -122,9 +122,9 @@ class FlagValues:
                 return self._flags[candidate[2:]], "false"
         return None, value
 
-    def _validate(self):
+    def _validate(self, only=None):
         for name, check, message in self._validators:
-            if not check(self._flags[name].value):
+            if (only is None or name == only) and not check(self._flags[name].value):
                 raise IllegalFlagValueError(f"flag --{name}={self._flags[name].value}: {message}")
 
     def _print_help(self, program):
@@ -162,7 +162,12 @@ class FlagValues:
     def __setattr__(self, name, value):
         if name not in self._flags:
             raise AttributeError(name)
-        self._flags[name].value = value
+        before, self._flags[name].value = self._flags[name].value, value
+        try:
+            self._validate(name)
+        except IllegalFlagValueError:
+            self._flags[name].value = before
+            raise
 
     def __delattr__(self, name):
         if name not in self._flags:
@@ -220,13 +225,23 @@ def _parse_list(text):
     return [part.strip() for part in text.split(",")] if text else []
 
 
+def _within(lower, upper):
+    return lambda value: value is None or ((lower is None or value >= lower) and (upper is None or value <= upper))
+
+
 def _bounded(parse, lower, upper):
     def bounded(text):
         value = parse(text)
-        if (lower is not None and value < lower) or (upper is not None and value > upper):
+        if not _within(lower, upper)(value):
             raise ValueError(f"{value} is not in [{lower}, {upper}]")
         return value
     return bounded
+
+
+def _define_bounded(flag, lower, upper, flag_values):
+    flag_values._define(flag)
+    if lower is not None or upper is not None:  # also of values that the program sets
+        flag_values._validators.append((flag.name, _within(lower, upper), f"the value must be in [{lower}, {upper}]"))
 
 
 def _arguments(help, kwargs):  # pylint: disable=redefined-builtin
@@ -250,14 +265,14 @@ def DEFINE_integer(name, default=None, help=None, lower_bound=None, upper_bound=
                    flag_values=FLAGS, **kwargs) -> None:
     """Defines a command-line flag whose value is an integer, within the bounds if they are given."""
     parse = _bounded(_parse_int, lower_bound, upper_bound)
-    flag_values._define(Flag(name, default, _arguments(help, kwargs), parse, kind="int"))
+    _define_bounded(Flag(name, default, _arguments(help, kwargs), parse, kind="int"), lower_bound, upper_bound, flag_values)
 
 
 def DEFINE_float(name, default=None, help=None, lower_bound=None, upper_bound=None,  # pylint: disable=redefined-builtin
                  flag_values=FLAGS, **kwargs) -> None:
     """Defines a command-line flag whose value is a floating-point number, within the bounds if they are given."""
     parse = _bounded(float, lower_bound, upper_bound)
-    flag_values._define(Flag(name, default, _arguments(help, kwargs), parse, kind="float"))
+    _define_bounded(Flag(name, default, _arguments(help, kwargs), parse, kind="float"), lower_bound, upper_bound, flag_values)
 
 
 def DEFINE_enum(name, default, enum_values, help=None, flag_values=FLAGS, **kwargs) -> None:  # pylint: disable=redefined-builtin

@@ -47,7 +47,11 @@ class GFile:
     def mode(self) -> Any:
         return self._mode
 
-    def _open(self):
+    def _open(self, to=None):
+        """The file. `to`: what the caller wants to do, "read" or "write"."""
+        allowed = "+" in self._mode or to is None or (self._mode[0] == "r") == (to == "read")
+        if not allowed:
+            raise errors.PermissionDeniedError(None, None, f"File isn't open for {to[:4] if to == 'read' else 'writ'}ing")
         if self._file is None:
             with _errors():
                 text = {} if "b" in self._mode else {"encoding": "utf-8", "newline": ""}
@@ -59,7 +63,7 @@ class GFile:
             return os.stat(local_path(self._name)).st_size
 
     def write(self, file_content: Any) -> None:
-        file = self._open()
+        file = self._open("write")
         if "b" not in self._mode and isinstance(file_content, bytes):
             file_content = file_content.decode()
         elif "b" in self._mode and isinstance(file_content, str):
@@ -69,13 +73,13 @@ class GFile:
 
     def read(self, n: Any = -1) -> Any:
         with _errors():
-            return self._open().read(n)
+            return self._open("read").read(n)
 
     def readline(self) -> Any:
-        return self._open().readline()
+        return self._open("read").readline()
 
     def readlines(self) -> Any:
-        return self._open().readlines()
+        return self._open("read").readlines()
 
     def seek(self, offset: Any = None, whence: Any = 0, position: Any = None) -> None:
         self._open().seek(position if offset is None else offset, whence)

@@ -2,6 +2,7 @@
 """Products and decompositions of matrices: tf.matmul, tf.tensordot, tf.einsum, tf.matrix_*, ..."""
 from __future__ import annotations
 
+import numbers
 import re
 from typing import TYPE_CHECKING
 
@@ -295,12 +296,21 @@ def cholesky_solve(chol: Any, rhs: Any, name: Optional[str] = None) -> Tensor:
 
 
 def matrix_solve_ls(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: Optional[str] = None) -> Tensor:
-    with ops.name_scope(name, "matrix_solve_ls", [matrix, rhs]):
-        matrix = ops.convert_to_tensor(matrix)
-        gram = matmul(matrix, matrix, adjoint_a=True)
-        size = static_size(gram.shape[-1])
-        gram = gram + l2_regularizer * array_ops.eye(size, dtype=matrix.dtype.base_dtype)
-        return gen_ops.matrix_solve(gram, matmul(matrix, rhs, adjoint_a=True))
+    """The x of least squares |matrix x - rhs|^2 + l2_regularizer |x|^2; of the least length if there are many."""
+    with ops.name_scope(name, "matrix_solve_ls", [matrix, rhs, l2_regularizer]) as name:
+        matrix = ops.convert_to_tensor(matrix, name="matrix")
+        rows, columns = (matrix.shape[-2:].as_list() if matrix.shape.rank is not None else (None, None))
+        if not fast or rows is None or columns is None:
+            return gen_ops.matrix_solve_ls(matrix, rhs, ops.convert_to_tensor(l2_regularizer, dtypes.float64), fast=fast, name=name)
+        wide = rows < columns
+        gram = matmul(matrix, matrix, adjoint_a=not wide, adjoint_b=wide)
+        if not isinstance(l2_regularizer, numbers.Real) or l2_regularizer:
+            eye = array_ops.eye(min(rows, columns), dtype=matrix.dtype.base_dtype)
+            gram = gram + gen_ops.cast(ops.convert_to_tensor(l2_regularizer), DstT=matrix.dtype.base_dtype) * eye
+        chol = gen_ops.cholesky(gram)
+        if wide:
+            return matmul(matrix, cholesky_solve(chol, rhs), adjoint_a=True)
+        return cholesky_solve(chol, matmul(matrix, rhs, adjoint_a=True))
 
 
 def logdet(matrix: Any, name: Optional[str] = None) -> Tensor:
