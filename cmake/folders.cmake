@@ -216,7 +216,11 @@ function(millstream_tests)
   if(TARGET devices_test)  # plug-ins cannot be linked to: what is tested without its device
     set(cuda ${PROJECT_SOURCE_DIR}/millstream/devices/cuda)
     target_sources(devices_test PRIVATE ${cuda}/layout.cc ${cuda}/memory_pool.cc ${cuda}/fusion/element_program.cc
-      ${cuda}/fusion/element_source.cc ${cuda}/fusion/element_layout.cc)
+      ${cuda}/fusion/element_source.cc ${cuda}/fusion/element_layout.cc ${cuda}/fusion/nvrtc.cc)
+    find_path(nvrtc_folder libnvrtc.so.13 PATHS /usr/local/cuda/lib64 NO_CACHE)
+    if(nvrtc_folder)
+      set_property(TARGET devices_test APPEND PROPERTY BUILD_RPATH ${nvrtc_folder})
+    endif()
   endif()
   # One binary for each family of ops keeps the turn-around short.
   millstream_glob(sources millstream/ops "_test\\.cc$" "millstream/ops/[^/]+/")

@@ -40,6 +40,7 @@
 #include "millstream/train/optimizers/ftrl.h"
 #include "millstream/train/optimizers/gradient_descent.h"
 #include "millstream/train/optimizers/learning_rate_decay.h"
+#include "millstream/train/optimizers/loss_scale_optimizer.h"
 #include "millstream/train/optimizers/momentum.h"
 #include "millstream/train/optimizers/moving_averages.h"
 #include "millstream/train/optimizers/optimizer.h"

@@ -181,6 +181,13 @@ void TwoTowers(const Scope& root) {
   }
 }
 
+void Scaled(const Scope& s, const LossScale& scale, bool resource) {
+  const GraphVariable step = CreateGlobalStep(VariableScope(s));
+  LossScaleOptimizer optimizer(std::make_shared<AdamOptimizer>(0.1), scale);
+  optimizer.Minimize(s, SmallModel(s, resource), step);
+  GlobalVariablesInitializer(s);
+}
+
 void AfterUpdates(const Scope& root) {
   Node* update = root.WithOpName("update_op").Add("NoOp", {});
   const Scope s = root.WithControlDependencies({update});
@@ -219,6 +226,14 @@ Programs OptimizerPrograms() {
       programs.push_back({absl::StrCat("hierarchical.worker", worker, ".ps", ps),
                           [ps, worker](const Scope& s) { Hierarchical(s, ps, worker); }});
     }
+  }
+  for (const bool resource : {false, true}) {
+    const std::string end = resource ? ".resource" : "";
+    programs.push_back(
+        {"loss_scale.fixed" + end, [resource](const Scope& s) { Scaled(s, LossScale::Fixed(128), resource); }});
+    programs.push_back({"loss_scale.dynamic" + end, [resource](const Scope& s) {
+                          Scaled(s, {.value = 64, .increment_period = 10, .multiplier = 4}, resource);
+                        }});
   }
   using Kind = GradientCompression::Kind;
   for (const auto& [name, kind] : std::vector<std::pair<std::string, Kind>>{

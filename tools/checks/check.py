@@ -19,7 +19,7 @@ SOURCES = [
     Step("registrations", ["tools/check_registrations.py"], "commands, models and modes are each named in one file"),
     Step("docs", ["tools/check_docs.py"], "links lead somewhere, every page is in the contents"),
     Step("shell", f"{SHELL_FILES} | xargs shellcheck", "shellcheck"),
-    Step("docker", [".venv-lint/bin/hadolint", "--ignore", "DL3008", "Dockerfile"], "hadolint; versions are the distribution's"),
+    Step("docker", [".venv-lint/bin/hadolint", "--ignore", "DL3008", "Dockerfile", "Dockerfile.cuda"], "hadolint; versions are the distribution's"),
     Step("python", [".venv-lint/bin/ruff", "check"], "ruff"),
     Step("types", [".venv-lint/bin/mypy"], "mypy on the Python package"),
 ]

@@ -18,6 +18,13 @@ wait
 cat golden_*.log > golden.log
 python3 checks.py data/mnist > checks.log 2> checks.err
 for graph in mlp lenet lstm transformer resnet50; do timeout 120 bin/graph_steps_bench graphs/$graph "$steps"; done > steps.log 2> steps.err
+# Kernels that are written at run time, which are off by default.
+export MILLSTREAM_KERNEL_CACHE=$here/kernels
+MILLSTREAM_CUDA_FUSION=1 MILLSTREAM_FUSE_ELEMENTS=1 NVIDIA_TF32_OVERRIDE=0 timeout 600 bin/golden_test \
+  --gtest_filter='*GoldenValues*:*GoldenGradients*' > golden_fused.log 2>&1
+for graph in mlp lenet lstm transformer resnet50; do
+  MILLSTREAM_CUDA_FUSION=1 timeout 120 bin/graph_steps_bench graphs/$graph "$steps"
+done > steps_fused.log 2> steps_fused.err
 python3 torch_steps.py "$steps" > torch.log 2> torch.err
 printf '\n%-28s %s\n' what result
 printf '%-28s %s\n' GPU "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader)"
@@ -27,4 +34,8 @@ grep -v '^#' differences.txt | sort | comm -23 failed.txt - > unexpected.txt
 printf '%-28s %s\n' 'other results by design' "$(($(wc -l < failed.txt) - $(wc -l < unexpected.txt)))"
 printf '%-28s %s\n' 'golden tests failed' "$(wc -l < unexpected.txt) $(tr '\n' ' ' < unexpected.txt)"
 printf '%-28s %s\n' 'shards that did not end' "$((shards - $(grep -c 'test suites ran' golden.log)))"
-cat checks.log steps.log torch.log
+printf '%-28s %s\n' 'golden tests passed, fused' "$(grep -c '^\[       OK' golden_fused.log)"
+printf '%-28s %s\n' 'golden tests failed, fused' "$(grep -c '^\[  FAILED.*ms)$' golden_fused.log)"
+cat checks.log steps.log
+sed 's/^/fused: /' steps_fused.log
+cat torch.log

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is given to others: packages and the documentation site.
-.PHONY: wheel deb docs
+.PHONY: wheel wheel-cuda deb docs
 
 wheel: setup  ## a Python wheel in dist/ that brings the libraries it needs
 	tools/setup.sh wheel
@@ -9,6 +9,12 @@ wheel: setup  ## a Python wheel in dist/ that brings the libraries it needs
 	PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" auditwheel repair --strip --wheel-dir dist build/wheels/millstream-*.whl
 	tools/packaging/notices.py build/wheel --wheel dist/millstream-*.whl
 	tests/packages/wheel.py dist/millstream-*.whl
+
+wheel-cuda: wheel  ## a Python wheel in dist/ with the CUDA device, for the wheel beside it; needs CUDA 13 with cuBLAS and cuDNN
+	cmake --build build/wheel --target millstream_cuda
+	@rm -f dist/millstream_cuda-*.whl
+	PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" tools/packaging/cuda_wheel.py dist/millstream-*.whl build/wheel/libmillstream_cuda.so dist
+	tests/packages/wheel_cuda.py dist/millstream-*.whl dist/millstream_cuda-*.whl
 
 deb: setup build/release/build.ninja  ## a Debian package in dist/
 	tools/setup.sh deb

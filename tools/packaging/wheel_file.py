@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes a finished wheel."""
+"""Changes a finished wheel, writes a new one."""
 
 import base64
 import hashlib
@@ -34,3 +34,14 @@ def add_license(path, name, text):
         for info, content in entries.values():
             wheel.writestr(info, content, compress_type=zipfile.ZIP_DEFLATED)
     os.replace(scratch, path)
+
+
+def write(path, files):
+    """A wheel with these files ({name: bytes}; its metadata are among them) and a record of them."""
+    [info] = {name.split("/")[0] for name in files if ".dist-info/" in name}
+    rows = [_record_row(name, content) for name, content in files.items()]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for name, content in {**files, f"{info}/RECORD": "".join([*rows, f"{info}/RECORD,,\n"]).encode()}.items():
+            entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))  # the same bytes each time
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            wheel.writestr(entry, content)

@@ -44,6 +44,17 @@ std::string MergedDevice(absl::string_view own, absl::string_view around) {
   return device->ToString();
 }
 
+// Where a node of a body runs whose call is on `device`: there, or on the CPU beside it if there is no kernel.
+std::string DeviceWithKernel(const Node& node, absl::string_view device) {
+  StatusOr<DeviceName> name = DeviceName::Parse(device);
+  const bool has_kernel = !name.ok() || !name->type || *name->type == "CPU" ||
+                          FindKernel(node.op(), *name->type, node.attrs(), node.name()).ok();
+  if (has_kernel) return std::string(device);
+  name->type = "CPU";
+  name->index = 0;
+  return name->ToString();
+}
+
 }  // namespace
 
 std::optional<FunctionBody> FindBodyToCopy(const FunctionLibrary& library, const NameAttrList& function,
@@ -173,7 +184,7 @@ Status BodyCopy::Copy(const Node& node) {
   }
   spec.attrs.Set(kInlinedAttr, true);
   ASSIGN_OR_RETURN(Node * twin, graph_.AddNode(std::move(spec), /*check_inputs=*/false));
-  twin->set_assigned_device(place_.assigned_device);
+  twin->set_assigned_device(DeviceWithKernel(*twin, place_.assigned_device));
   twins_[node.id()] = twin;
   return OkStatus();
 }

@@ -22,7 +22,7 @@ std::optional<FunctionBody> FindBodyToCopy(const FunctionLibrary& library, const
 struct BodyPlace {
   std::string name;                     // before the names of its nodes
   absl::string_view device;             // what its nodes do not say themselves
-  absl::string_view assigned_device;    // "": its nodes will be placed
+  absl::string_view assigned_device;    // of nodes that have a kernel there, others are on the CPU; "": will be placed
   std::vector<Node*> control_inputs{};  // what it waits for
   bool branching = false;               // may lie on a branch not taken or in a loop, so every node must get to know
   bool results_show_effects =

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "millstream/framework/device_kernels.h"
-#include "millstream/framework/device_name.h"
 #include "millstream/graph/node_kind.h"
 
 namespace millstream {
@@ -26,7 +25,6 @@ class CopyAdder {
     }
     memory_.resize(static_cast<size_t>(graph_.id_limit()));
     KeepLoopsTogether(nodes);
-    for (Node* node : nodes) MoveWhatHasNoKernel(node);
     for (const Node* node : nodes) RETURN_IF_ERROR(FindMemory(*node));
     for (Node* node : nodes) RETURN_IF_ERROR(Feed(node));
     for (Output& ret : pruned_.rets) {
@@ -48,19 +46,6 @@ class CopyAdder {
         if (IsNextIteration(*in.node)) in.node->set_assigned_device(node->assigned_device());
       }
     }
-  }
-
-  // Bodies of functions are inlined where their call is, which may be a device that has no kernel for all of them.
-  void MoveWhatHasNoKernel(Node* node) {
-    if (!node->attrs().Has("_inlined")) return;
-    const Device* const device = find_device_(node->assigned_device());
-    if (device == nullptr || device->IsHostMemory()) return;
-    if (FindKernel(node->op(), device->attributes().type, node->attrs(), node->name()).ok()) return;
-    StatusOr<DeviceName> name = DeviceName::Parse(node->assigned_device());
-    if (!name.ok()) return;
-    name->type = "CPU";
-    name->index = 0;
-    node->set_assigned_device(name->ToString());
   }
 
   Status FindMemory(const Node& node) {

@@ -126,7 +126,7 @@ class DynamicLossScale(LossScale):
 
         def after_finite():
             enough = good_steps.value() + 1 >= self._increment_period
-            return control_flow_ops.cond(enough, grow, lambda: good_steps.assign_add(1, read_value=False))
+            return control_flow_ops.cond(enough, grow, lambda: good_steps.assign_add(1, read_value=False)).op
 
         def after_overflow():
             smaller = gen_ops.maximum(scale.value() / self._multiplier, 1.0)

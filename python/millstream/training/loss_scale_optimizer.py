@@ -43,9 +43,9 @@ class MixedPrecisionLossScaleOptimizer(wrapping_optimizer.WrappingOptimizer):
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: Any = None) -> Any:
         grads_and_vars = tuple(grads_and_vars)
-        update, should_apply = self._loss_scale.update([g for g, _ in grads_and_vars if g is not None])
-        if should_apply is True:
+        if isinstance(self._loss_scale, loss_scales.FixedLossScale):
             return self._opt.apply_gradients(grads_and_vars, global_step, name or self._name)
+        update, should_apply = self._loss_scale.update([g for g, _ in grads_and_vars if g is not None])
 
         def apply():
             return self._opt.apply_gradients(grads_and_vars, global_step, (name or self._name) + "-wrapped")

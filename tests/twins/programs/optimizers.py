@@ -130,6 +130,12 @@ def _two_towers():
                 optimizer.apply_gradients(optimizer.compute_gradients(loss))
 
 
+def _scaled(scale, resource):
+    step = tf.train.create_global_step()
+    tf.train.experimental.MixedPrecisionLossScaleOptimizer(tf.train.AdamOptimizer(0.1), scale()).minimize(model(resource), step)
+    tf.global_variables_initializer()
+
+
 def _after_updates():
     update = tf.no_op(name="update_op")
     with tf.control_dependencies([update]):
@@ -155,6 +161,10 @@ for _ps in (1, 2, 3):
     PROGRAMS[f"stale_synchronous.ps{_ps}"] = partial(_stale_synchronous, _ps)
     for _worker in range(5):
         PROGRAMS[f"hierarchical.worker{_worker}.ps{_ps}"] = partial(_hierarchical, _ps, _worker)
+for _resource in (False, True):
+    _end = ".resource" if _resource else ""
+    PROGRAMS["loss_scale.fixed" + _end] = partial(_scaled, lambda: 128.0, _resource)
+    PROGRAMS["loss_scale.dynamic" + _end] = partial(_scaled, lambda: tf.train.experimental.DynamicLossScale(64, 10, 4.0), _resource)
 for _kind in ("none", "fp16", "bf16", "topk"):
     PROGRAMS[f"distributed.{_kind}"] = partial(_distributed, _kind)
 for _workers in (1, 2, 3):

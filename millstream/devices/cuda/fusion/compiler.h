@@ -10,14 +10,6 @@
 
 namespace millstream::cuda {
 
-// Compiles CUDA C++ that needs no headers to machine code ("sm_90") with NVRTC, which is loaded when it is first
-// needed. NotFound if there is none. Thread-safe.
-StatusOr<std::string> CompileForGpu(const std::string& source, const std::string& architecture);
-
-// The same, but what was compiled before by any process of the user comes from a file, below MILLSTREAM_KERNEL_CACHE or
-// ~/.cache/millstream/kernels. Files that cannot be read or written are done without.
-StatusOr<std::string> CompileOrReadCached(const std::string& source, const std::string& architecture);
-
 // The kernel called `fused` of a source, for GPUs of this compute capability. Each source is compiled and loaded once
 // in the process; so are failures, which are logged. Thread-safe.
 StatusOr<cudaKernel_t> FindFusedKernel(const std::string& source, int major, int minor);

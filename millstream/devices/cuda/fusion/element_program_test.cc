@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "millstream/devices/cuda/fusion/element_layout.h"
+#include "millstream/devices/cuda/fusion/testing/fused_program.h"
 #include "millstream/graph/scope.h"
 
 namespace millstream::cuda {
@@ -12,43 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// A body that is built op by op.
-class Body {
- public:
-  Output Arg(DType dtype = DType::kFloat) {
-    const Output arg = scope_.WithOpName(absl::StrCat("a", args_.size())).Op("Placeholder", {}, {{"dtype", dtype}});
-    args_.push_back(arg.node);
-    return arg;
-  }
-  Scope& scope() { return scope_; }
-  FusedBody Finish(const std::vector<Output>& results) {
-    EXPECT_TRUE(scope_.ok()) << scope_.status();
-    FusedBody body;
-    body.graph = scope_.graph()->Clone();
-    for (const Node* arg : args_) body.args.push_back(body.graph->Find(arg->name()));
-    for (const auto& node : body.graph->nodes()) {
-      if (!node->Is("Placeholder")) body.members.push_back(node.get());
-    }
-    for (const Output& result : results) body.results.emplace_back(body.graph->Find(result.node->name()), result.index);
-    return body;
-  }
-
- private:
-  Scope scope_ = Scope::Root();
-  std::vector<Node*> args_;
-};
-
-ElementLayout::Launch LaunchOf(const FusedBody& body, const ElementProgram& program, const std::vector<Shape>& shapes) {
-  const std::optional<ElementLayout> layout = ElementLayout::Make(program, body, shapes);
-  EXPECT_TRUE(layout.has_value());
-  // Aligned places that nobody reads.
-  std::vector<const void*> args;
-  std::vector<void*> results;
-  for (size_t i = 0; i < shapes.size(); ++i) args.push_back(reinterpret_cast<void*>((i + 1) << 32));
-  for (size_t i = 0; i < body.results.size(); ++i) results.push_back(reinterpret_cast<void*>((i + 101) << 32));
-  return layout->At(program, args, results);
-}
 
 TEST(ElementProgramTest, NamesDoNotMatter) {
   const auto source = [](const char* name) {

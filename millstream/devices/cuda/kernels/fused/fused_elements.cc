@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -100,7 +101,16 @@ class FusedElements final : public CudaKernel {
   std::unique_ptr<MemberKernels> members_;
 };
 
-CUDA_KERNEL("_FusedElements").Class<FusedElements>();
+// Only where it is asked for, until it was seen on a GPU: without a kernel for the op, no groups are formed.
+bool FusionIsAskedFor() {
+  const char* const text = std::getenv("MILLSTREAM_CUDA_FUSION");
+  return text != nullptr && *text == '1';
+}
+
+[[maybe_unused]] const bool kFusionRegistered = [] {
+  if (FusionIsAskedFor()) KernelBuilder(kFusedElements).Class<FusedElements>();
+  return true;
+}();
 
 }  // namespace
 }  // namespace millstream::cuda
