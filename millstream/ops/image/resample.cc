@@ -71,13 +71,14 @@ MILLSTREAM_ALWAYS_INLINE void ResampleLanes(const Taps& x, int64_t begin, int64_
 }
 
 void ResampleRowWide(const Taps& x, int64_t channels, const float* from, float* to) {
-  simd::Run<float>([=, &x]() mutable MILLSTREAM_INLINE_LAMBDA {
-    for (int64_t j = 0, n = x.size(); j < n; ++j, to += channels) {
+  simd::Run<float>([=, &x]() MILLSTREAM_INLINE_LAMBDA {
+    for (int64_t j = 0, n = x.size(); j < n; ++j) {
       const int64_t begin = x.begins[j], end = x.begins[j + 1];
+      float* pixel = to + j * channels;
       int64_t c = 0;
-      for (; c + 16 <= channels; c += 16) ResampleLanes<16>(x, begin, end, channels, from + c, to + c);
-      for (; c + 4 <= channels; c += 4) ResampleLanes<4>(x, begin, end, channels, from + c, to + c);
-      for (; c < channels; ++c) ResampleLanes<1>(x, begin, end, channels, from + c, to + c);
+      for (; c + 16 <= channels; c += 16) ResampleLanes<16>(x, begin, end, channels, from + c, pixel + c);
+      for (; c + 4 <= channels; c += 4) ResampleLanes<4>(x, begin, end, channels, from + c, pixel + c);
+      for (; c < channels; ++c) ResampleLanes<1>(x, begin, end, channels, from + c, pixel + c);
     }
   });
 }
