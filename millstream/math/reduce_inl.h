@@ -7,6 +7,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "millstream/math/reduce.h"
+#include "millstream/math/simd_types.h"
 
 namespace millstream::math {
 
@@ -88,7 +89,7 @@ MILLSTREAM_ALWAYS_INLINE Narrow<Op, T> ReduceLanes(const T* x, int64_t n) {
 template <typename Op, typename T>
 Total<Narrow<Op, T>> ReduceSpan(const T* x, int64_t n) {
   using A = Narrow<Op, T>;
-  return simd::Run<A>([=] {
+  return simd::Run<simd::VectorOf<A>>([=] {
     Total<A> total = Op::template Neutral<Total<A>>();
     for (int64_t i = 0; i < n; i += kBlock) {
       total = Op::template Combine<Total<A>>(total, ReduceLanes<Op>(x + i, std::min(kBlock, n - i)));
@@ -100,7 +101,7 @@ Total<Narrow<Op, T>> ReduceSpan(const T* x, int64_t n) {
 // Rows [begin, end) of [*, n], none of them longer than a block.
 template <typename Op, typename T>
 void ReduceShortRows(const T* in, T* out, int64_t begin, int64_t end, int64_t n) {
-  simd::Run<Narrow<Op, T>>([=] {
+  simd::Run<simd::VectorOf<Narrow<Op, T>>>([=] {
     for (int64_t o = begin; o < end; ++o) {
       out[o] = Op::template Finish<T>(ReduceLanes<typename Op::Core>(in + o * n, n), n);
     }
@@ -152,7 +153,7 @@ void ReduceRows(const T* in, T* out, int64_t rows, int64_t n, ThreadPool* pool) 
 template <typename Op, typename T>
 void ReduceColumns(const T* in, int64_t rows, int64_t columns, int64_t stride, Total<Narrow<Op, T>>* total) {
   using A = Narrow<Op, T>;
-  simd::Run<A>([=] {
+  simd::Run<simd::VectorOf<A>>([=] {
     alignas(64) A acc[kColumns];
     for (int64_t j = 0; j < columns; ++j) {
       total[j] = Op::template Neutral<Total<A>>();

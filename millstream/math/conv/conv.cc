@@ -5,9 +5,10 @@
 #include <type_traits>
 
 #include "millstream/math/conv/conv_columns.h"
+#include "millstream/math/conv/conv_fold.h"
 #include "millstream/math/conv/conv_implicit.h"
+#include "millstream/math/conv/conv_turned.h"
 #include "millstream/math/conv/conv_winograd.h"
-#include "millstream/math/gemm/gemm_pack.h"
 #include "millstream/math/gemm/gemm_scratch.h"
 
 namespace millstream::math {
@@ -106,6 +107,7 @@ void Forward(const ConvShape& s, const T* input, const T* filter, T* output, con
              ThreadPool* pool) {
   if constexpr (std::is_same_v<T, float>) {
     if (WinogradFits(s)) return WinogradConv(s, input, filter, output, epilogue, pool);
+    if (FoldedConvFits(s)) return FoldedConv(s, input, filter, output, epilogue, pool);
   }
   if (ImplicitConvFits(s) && ManyImages(s, pool)) {
     return ImplicitConv(s, input, filter, output, DenseOutput(s), epilogue, pool);
@@ -116,30 +118,6 @@ void Forward(const ConvShape& s, const T* input, const T* filter, T* output, con
       ForwardBlock(s, input, filter, output, epilogue, BlockLines(s, blocks, i));
     }
   });
-}
-
-// With unit strides the gradient of the input is itself a convolution, of the
-// output's gradient with the filter turned by half a turn and its channels
-// swapped.
-ConvShape TurnedShape(const ConvShape& s) {
-  ConvShape t = s;
-  t.in_height = s.out_height, t.in_width = s.out_width, t.in_channels = s.out_channels;
-  t.out_height = s.in_height, t.out_width = s.in_width, t.out_channels = s.in_channels;
-  t.pad_top = (s.filter_height - 1) * s.dilation_height - s.pad_top;
-  t.pad_left = (s.filter_width - 1) * s.dilation_width - s.pad_left;
-  return t;
-}
-
-template <typename T>
-void TurnFilter(const ConvShape& s, const T* filter, T* turned) {
-  const int64_t taps = s.filter_height * s.filter_width, in = s.in_group(), out = s.out_group();
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    const T* from = filter + tap * in * s.out_channels;
-    T* to = turned + (taps - 1 - tap) * out * s.in_channels;
-    for (int64_t group = 0; group < s.groups; ++group) {
-      TransposePanel(from + group * out, s.out_channels, in, out, to + group * in, s.in_channels, in);
-    }
-  }
 }
 
 template <typename T>
@@ -168,6 +146,9 @@ void BackpropInput(const ConvShape& s, const T* filter, const T* out_grad, T* in
     T* turned = ThreadScratchFor<T>(Scratch::kTurnedFilter, s.filter_size());
     TurnFilter(s, filter, turned);
     return Forward(TurnedShape(s), out_grad, turned, in_grad, ConvEpilogue<T>(), pool);
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (FoldedConvFits(s)) return FoldedInputGrad(s, filter, out_grad, in_grad, pool);
   }
   if (PhasedInputGradFits(s) && ManyImages(s, pool)) return PhasedInputGrad(s, filter, out_grad, in_grad, pool);
   const LineBlocks blocks = MakeBlocks<T>(s);
@@ -204,6 +185,7 @@ template <typename T>
 void BackpropFilter(const ConvShape& s, const T* input, const T* out_grad, T* filter_grad, ThreadPool* pool) {
   if constexpr (std::is_same_v<T, float>) {
     if (WinogradFits(s)) return WinogradFilterGrad(s, input, out_grad, filter_grad, pool);
+    if (FoldedConvFits(s)) return FoldedFilterGrad(s, input, out_grad, filter_grad, pool);
   }
   const bool implicit = ImplicitConvFits(s) && ManyImages(s, pool);
   LineBlocks blocks = MakeBlocks<T>(s);

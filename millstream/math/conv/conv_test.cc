@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "millstream/math/conv/conv_fold.h"
 #include "millstream/math/conv/conv_generic.h"
 #include "millstream/math/conv/conv_implicit.h"
 #include "millstream/math/conv/conv_winograd.h"
@@ -51,7 +53,8 @@ std::vector<ConvShape> Shapes() {
       Shape(1, 28, 1, 5, 32, 1, true),  Shape(4, 5, 2, 5, 3, 1, false),    Shape(0, 5, 2, 3, 3, 1, true),
       Shape(5, 6, 16, 3, 16, 1, true),  Shape(2, 11, 8, 4, 8, 3, false),   Shape(1, 3, 2, 5, 2, 1, true),
       Shape(2, 13, 17, 5, 19, 1, true), Shape(2, 13, 17, 3, 33, 1, true),  Shape(1, 30, 8, 7, 4, 2, true),
-      Shape(9, 7, 16, 3, 32, 1, true),  Shape(2, 17, 32, 3, 16, 1, false), Shape(3, 14, 16, 5, 16, 1, false)};
+      Shape(9, 7, 16, 3, 32, 1, true),  Shape(2, 17, 32, 3, 16, 1, false), Shape(3, 14, 16, 5, 16, 1, false),
+      Shape(5, 14, 16, 5, 16, 2, true), Shape(5, 15, 16, 6, 16, 2, true),  Shape(8, 16, 20, 5, 16, 2, false)};
   for (const int64_t stride : {2, 3}) {
     for (const int64_t filter : {1, 2, 3, 4, 5, 7}) {
       for (const bool same : {false, true}) shapes.push_back(Shape(3, 21, 9, filter, 10, stride, same));
@@ -129,6 +132,13 @@ TEST_P(ConvTest, MatchesPlainLoops) {
     CheckGradients<float>(s, 2e-4, nullptr);
     CheckGradients<double>(s, 1e-11, nullptr);
   }
+}
+
+TEST(ConvFoldTest, TakesWideFiltersWithStridesOfTwo) {
+  const std::vector<ConvShape> shapes = Shapes();
+  EXPECT_GE(std::count_if(shapes.begin(), shapes.end(), FoldedConvFits), 3);
+  EXPECT_FALSE(FoldedConvFits(Shape(5, 14, 16, 3, 16, 2, true)));
+  EXPECT_FALSE(FoldedConvFits(Shape(5, 14, 16, 5, 16, 3, true)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, ConvTest, ::testing::Values(simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512));

@@ -19,12 +19,16 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // How the output is cut into tiles. Tiles are worked on in chunks of whole tile
 // lines, counted through all images.
 struct Tiling {
-  explicit Tiling(const ConvShape& s)
+  Tiling(const ConvShape& s, const ThreadPool* pool)
       : tile(kSide + 1 - s.filter_height), high(CeilDiv(s.out_height, tile)), wide(CeilDiv(s.out_width, tile)) {
     const int64_t tile_bytes = kPositions * (s.in_channels + s.out_channels) * int64_t{sizeof(float)};
     const int64_t tiles = std::clamp<int64_t>(kChunkBytes / tile_bytes, 28, 128);
-    lines = std::clamp<int64_t>((tiles + wide / 2) / wide, 1, std::max<int64_t>(1, high * s.batch));
-    chunks = CeilDiv(high * s.batch, lines);
+    const int64_t all = high * s.batch, threads = pool == nullptr ? 1 : pool->parallelism();
+    const int64_t fitting = std::clamp<int64_t>((tiles + wide / 2) / wide, 1, std::max<int64_t>(1, all));
+    // As many chunks for every thread.
+    chunks = CeilDiv(std::max<int64_t>(1, CeilDiv(all, fitting)), threads) * threads;
+    lines = std::max<int64_t>(1, CeilDiv(all, chunks));
+    chunks = CeilDiv(all, lines);
   }
   int64_t tile;        // outputs along a side
   int64_t high, wide;  // tiles in an image
@@ -35,8 +39,9 @@ struct Tiling {
 // A copy of one image with zeros around it, so that every tile is whole.
 class PaddedImage {
  public:
-  PaddedImage(const ConvShape& s, const Tiling& t)
+  PaddedImage(const ConvShape& s, const Tiling& t, const FoldedImage* folded)
       : s_(s),
+        folded_(folded),
         rows_(t.high * t.tile + s.filter_height - 1),
         cols_(t.wide * t.tile + s.filter_width - 1),
         data_(ThreadScratchFor<float>(Scratch::kConvData, rows_ * cols_ * s.in_channels)) {}
@@ -45,6 +50,7 @@ class PaddedImage {
   const float* Load(const float* input, int64_t index) {
     if (index == loaded_) return data_;
     loaded_ = index;
+    if (folded_ != nullptr) return Fold(input + index * folded_->height * folded_->width * folded_->channels);
     const int64_t channels = s_.in_channels;
     const float* image = input + index * s_.in_height * s_.in_width * channels;
     const int64_t left = std::max<int64_t>(s_.pad_left, 0), skip = std::max<int64_t>(-s_.pad_left, 0);
@@ -65,7 +71,22 @@ class PaddedImage {
   int64_t pitch() const { return cols_ * s_.in_channels; }
 
  private:
+  const float* Fold(const float* image) {
+    for (int64_t row = 0; row < rows_; ++row) {
+      float* to = data_ + row * pitch();
+      std::fill_n(to, pitch(), 0.0f);
+      const int64_t y = row - s_.pad_top;
+      if (y < 0 || y >= s_.in_height) continue;
+      const int64_t last = std::min(s_.in_width, cols_ - s_.pad_left);
+      folded_->ForEachRun(y, std::max<int64_t>(-s_.pad_left, 0), last, [&](int64_t pixel, int64_t at, int64_t n) {
+        std::copy_n(image + pixel, n, to + std::max<int64_t>(s_.pad_left, 0) * s_.in_channels + at);
+      });
+    }
+    return data_;
+  }
+
   const ConvShape& s_;
+  const FoldedImage* const folded_;
   const int64_t rows_, cols_;
   float* const data_;
   int64_t loaded_ = -1;
@@ -98,7 +119,8 @@ void TransformInput(const ConvShape& s, const Tiling& t, const Chunk& chunk, con
 
 // Where a tile of the output lies, and how much of it is inside.
 struct TilePlace {
-  int64_t offset;  // of its first pixel
+  int64_t image, y, x;  // its first pixel
+  int64_t offset;       // of that
   int64_t rows, cols;
   bool whole;
 };
@@ -106,8 +128,8 @@ struct TilePlace {
 TilePlace PlaceOf(const ConvShape& s, const Tiling& t, int64_t line, int64_t tx) {
   const int64_t image = line / t.high, y = line % t.high * t.tile, x = tx * t.tile;
   const int64_t rows = std::min(t.tile, s.out_height - y), cols = std::min(t.tile, s.out_width - x);
-  return {((image * s.out_height + y) * s.out_width + x) * s.out_channels, rows, cols,
-          rows == t.tile && cols == t.tile};
+  const int64_t offset = ((image * s.out_height + y) * s.out_width + x) * s.out_channels;
+  return {image, y, x, offset, rows, cols, rows == t.tile && cols == t.tile};
 }
 
 void CopyTile(const TilePlace& place, int64_t channels, const float* from, int64_t from_row, float* to,
@@ -115,18 +137,32 @@ void CopyTile(const TilePlace& place, int64_t channels, const float* from, int64
   for (int64_t y = 0; y < place.rows; ++y) std::copy_n(from + y * from_row, place.cols * channels, to + y * to_row);
 }
 
+// The part of a tile that is inside, to where it belongs in the images.
+void UnfoldTile(const FoldedImage& folded, const TilePlace& place, const float* from, int64_t from_row, float* images) {
+  float* image = images + place.image * folded.height * folded.width * folded.channels;
+  for (int64_t y = 0; y < place.rows; ++y, from += from_row) {
+    folded.ForEachRun(place.y + y, place.x, place.x + place.cols,
+                      [&](int64_t pixel, int64_t at, int64_t n) { std::copy_n(from + at, n, image + pixel); });
+  }
+}
+
 void TransformOutput(const ConvShape& s, const Tiling& t, const Chunk& chunk, const float* products, float* output,
-                     const ConvEpilogue<float>& epilogue) {
+                     const ConvEpilogue<float>& epilogue, const FoldedImage* folded) {
   const auto transform = CurrentWinogradKernels(s.filter_height).output;
   const int64_t channels = s.out_channels, position = chunk.tiles * channels;
   const int64_t out_row = s.out_width * channels, edge_row = t.tile * channels;
   float* edge = ThreadScratchFor<float>(Scratch::kConvEdge, t.tile * edge_row);
   for (int64_t i = 0; i < chunk.tiles; ++i) {
     const TilePlace place = PlaceOf(s, t, chunk.first + i / t.wide, i % t.wide);
-    float* to = output + place.offset;
-    transform({products + i * channels, kSide * position, position, place.whole ? to : edge,
-               place.whole ? out_row : edge_row, channels, channels, epilogue.bias, epilogue.activation});
-    if (!place.whole) CopyTile(place, channels, edge, edge_row, to, out_row);
+    const bool direct = place.whole && folded == nullptr;
+    float* to = direct ? output + place.offset : edge;
+    transform({products + i * channels, kSide * position, position, to, direct ? out_row : edge_row, channels, channels,
+               epilogue.bias, epilogue.activation});
+    if (folded != nullptr) {
+      UnfoldTile(*folded, place, edge, edge_row, output);
+    } else if (!direct) {
+      CopyTile(place, channels, edge, edge_row, output + place.offset, out_row);
+    }
   }
 }
 
@@ -180,9 +216,9 @@ void MultiplyPositions(GemmArgs<float> args) {
 
 // Adds up what chunks [begin, end) give to the transformed gradient of the
 // filter.
-void SumChunks(const ConvShape& s, const Tiling& t, const float* input, const float* out_grad, int64_t begin,
-               int64_t end, float* sum) {
-  PaddedImage padded(s, t);
+void SumChunks(const ConvShape& s, const Tiling& t, const float* input, const FoldedImage* folded,
+               const float* out_grad, int64_t begin, int64_t end, float* sum) {
+  PaddedImage padded(s, t, folded);
   for (int64_t i = begin; i < end; ++i) {
     const Chunk chunk = ChunkAt(s, t, i);
     float* tiles =
@@ -209,12 +245,12 @@ bool WinogradFits(const ConvShape& s) {
 }
 
 void WinogradConv(const ConvShape& s, const float* input, const float* filter, float* output,
-                  const ConvEpilogue<float>& epilogue, ThreadPool* pool) {
-  const Tiling t(s);
+                  const ConvEpilogue<float>& epilogue, ThreadPool* pool, const WinogradFolds& folds) {
+  const Tiling t(s, pool);
   float* transformed = ThreadScratchFor<float>(Scratch::kConvFilter, kPositions * s.in_channels * s.out_channels);
   TransformFilter(s, filter, transformed, pool);
   ForRange(t.chunks, ChunkCost(s, t), pool, [&](int64_t begin, int64_t end) {
-    PaddedImage padded(s, t);
+    PaddedImage padded(s, t, folds.input);
     for (int64_t i = begin; i < end; ++i) {
       const Chunk chunk = ChunkAt(s, t, i);
       float* tiles =
@@ -224,21 +260,21 @@ void WinogradConv(const ConvShape& s, const float* input, const float* filter, f
       product.a = tiles, product.b = transformed, product.c = tiles + kPositions * chunk.tiles * s.in_channels;
       TransformInput(s, t, chunk, input, &padded, tiles);
       MultiplyPositions(product);
-      TransformOutput(s, t, chunk, product.c, output, epilogue);
+      TransformOutput(s, t, chunk, product.c, output, epilogue, folds.output);
     }
   });
 }
 
 void WinogradFilterGrad(const ConvShape& s, const float* input, const float* out_grad, float* filter_grad,
-                        ThreadPool* pool) {
-  const Tiling t(s);
+                        ThreadPool* pool, const WinogradFolds& folds) {
+  const Tiling t(s, pool);
   const int64_t size = s.in_channels * s.out_channels;
   const int64_t parts = std::min<int64_t>(pool == nullptr ? 1 : pool->parallelism(), t.chunks);
   float* sums = ThreadScratchFor<float>(Scratch::kConvFilter, parts * kPositions * size);
   ForRange(parts, ChunkCost(s, t) * static_cast<double>(t.chunks) / static_cast<double>(parts), pool,
            [&](int64_t begin, int64_t end) {
              for (int64_t part = begin; part < end; ++part) {
-               SumChunks(s, t, input, out_grad, part * t.chunks / parts, (part + 1) * t.chunks / parts,
+               SumChunks(s, t, input, folds.input, out_grad, part * t.chunks / parts, (part + 1) * t.chunks / parts,
                          sums + part * kPositions * size);
              }
            });

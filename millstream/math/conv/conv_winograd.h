@@ -3,6 +3,7 @@
 #define MILLSTREAM_MATH_CONV_CONV_WINOGRAD_H_
 
 #include "millstream/math/conv/conv.h"
+#include "millstream/math/conv/folded_image.h"
 
 namespace millstream::math {
 
@@ -20,10 +21,17 @@ namespace millstream::math {
 // multiples of 16.
 bool WinogradFits(const ConvShape& shape);
 
+// Which images are stored otherwise than the shape says, see conv_fold.h. Null: as it says.
+struct WinogradFolds {
+  const FoldedImage* input = nullptr;
+  const FoldedImage* output = nullptr;
+};
+
 void WinogradConv(const ConvShape& shape, const float* input, const float* filter, float* output,
-                  const ConvEpilogue<float>& epilogue, ThreadPool* pool);
+                  const ConvEpilogue<float>& epilogue, ThreadPool* pool, const WinogradFolds& folds = {});
+// REQUIRES: the output is not folded.
 void WinogradFilterGrad(const ConvShape& shape, const float* input, const float* out_grad, float* filter_grad,
-                        ThreadPool* pool);
+                        ThreadPool* pool, const WinogradFolds& folds = {});
 
 }  // namespace millstream::math
 

@@ -8,7 +8,7 @@
 
 #include "millstream/math/conv/pool.h"
 #include "millstream/math/gemm/gemm_generic.h"
-#include "millstream/math/simd.h"
+#include "millstream/math/simd_types.h"
 
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed to inlined functions alone
@@ -51,7 +51,7 @@ inline int64_t CornerOf(const PoolShape& s, const PoolWindow& w, int64_t image) 
 template <typename Acc, typename Fn>
 void ForEachWindow(const PoolShape& s, ThreadPool* pool, Fn fn) {
   const auto range = [&](int64_t begin, int64_t end) {
-    simd::Run<Acc>([=] {
+    simd::Run<simd::VectorOf<Acc>>([=] {
       for (int64_t line = begin; line < end; ++line) {
         for (int64_t ox = 0; ox < s.out_width; ++ox) {
           const PoolWindow w = WindowAt(s, line % s.out_height, ox);
@@ -76,7 +76,10 @@ inline bool WindowsTile(const PoolShape& s) {
          s.out_height * s.stride_height == s.in_height && s.out_width * s.stride_width == s.in_width;
 }
 
-// Channels [first, last) of an image: the part of a gradient that one thread adds to.
+// Channels that are done together.
+constexpr int64_t kPoolChannels = 64;
+
+// Channels [first, last) of an image, kPoolChannels at most: the part of a gradient that one thread adds to.
 struct PoolStrip {
   int64_t image, first, last;
 };
@@ -93,12 +96,12 @@ void ZeroStrip(const PoolShape& s, const PoolStrip& strip, T* data) {
 // first pixel and that of its output. Without `add`, fn overwrites all of in_grad that it may add to.
 template <typename T, typename Fn>
 void ForEachGradWindow(const PoolShape& s, T* in_grad, ThreadPool* pool, Fn fn) {
-  constexpr int64_t kWide = 64, kNarrow = 16, kFewStrips = 8;
+  constexpr int64_t kWide = kPoolChannels, kNarrow = 16, kFewStrips = 8;
   const int64_t wide_strips = s.batch * ((s.channels + kWide - 1) / kWide);
   const int64_t width = wide_strips < kFewStrips ? kNarrow : kWide, strips = (s.channels + width - 1) / width;
   const bool add = !WindowsAreApart(s), zero = !WindowsTile(s);
   const auto range = [&](int64_t begin, int64_t end) {
-    simd::Run<typename AccumulatorOf<T>::Type>([=] {
+    simd::Run<simd::VectorOf<typename AccumulatorOf<T>::Type>>([=] {
       for (int64_t i = begin; i < end; ++i) {
         const PoolStrip strip{i / strips, i % strips * width, std::min(s.channels, (i % strips + 1) * width)};
         if (zero) ZeroStrip(s, strip, in_grad);
@@ -121,7 +124,7 @@ void ForEachGradWindow(const PoolShape& s, T* in_grad, ThreadPool* pool, Fn fn) 
   pool->ParallelFor(s.batch * strips, 0.1 * static_cast<double>(reads * std::min(s.channels, width)), range);
 }
 
-// Vectors by hand: the compiler does not make them of comparisons in short loops.
+// Vectors by hand, as long as those of AVX-512: for shorter ones the compiler takes comparisons apart.
 template <typename T, int kChannels>
 struct PoolVector {
   using type __attribute__((vector_size(kChannels * sizeof(T)))) = T;
@@ -138,6 +141,28 @@ MILLSTREAM_ALWAYS_INLINE void MaximumBlock(const PoolShape& s, const PoolWindow&
     best = value > best ? value : best;
   });
   std::memcpy(maxima, &best, sizeof(V));
+}
+
+// maxima[i] = max(maxima[i], from[i]). Loops of a length that the compiler knows have no remainders.
+template <typename T>
+MILLSTREAM_ALWAYS_INLINE void TakeMaxima(const T* from, int64_t n, T* __restrict maxima) {
+  if (n == kPoolChannels) {
+    MILLSTREAM_INDEPENDENT_LOOP
+    for (int64_t i = 0; i < kPoolChannels; ++i) maxima[i] = from[i] > maxima[i] ? from[i] : maxima[i];
+  } else {
+    MILLSTREAM_INDEPENDENT_LOOP
+    for (int64_t i = 0; i < n; ++i) maxima[i] = from[i] > maxima[i] ? from[i] : maxima[i];
+  }
+}
+
+// The maxima of one window, of n channels.
+template <typename T>
+MILLSTREAM_ALWAYS_INLINE void MaxWindow(const PoolShape& s, const PoolWindow& w, int64_t n, const T* first, T* maxima) {
+  T best[kPoolChannels];
+  std::copy_n(first, n, best);
+  ForEachPixelAfterFirst(s, w, first,
+                         [&](const T* from, int64_t, int64_t) MILLSTREAM_INLINE_LAMBDA { TakeMaxima(from, n, best); });
+  std::copy_n(best, n, maxima);
 }
 
 // at[i]: how many pixels of the image lie between the first one and the maximum.
@@ -159,93 +184,36 @@ MILLSTREAM_ALWAYS_INLINE void ArgmaxBlock(const PoolShape& s, const PoolWindow& 
   for (int i = 0; i < kChannels; ++i) maxima[i] = best[i];
 }
 
-constexpr int64_t kPoolChannels = 64;  // channels done at a time
-constexpr int kPoolBlock = 16;
-
-// Calls fn(image, first_channel, channels) for all images and channel strips.
-// No two calls touch the same data, so a gradient may add within one.
-template <typename Fn>
-void ForEachStrip(const PoolShape& s, ThreadPool* pool, Fn fn) {
-  const int64_t strips = (s.channels + kPoolChannels - 1) / kPoolChannels;
-  const auto range = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % strips * kPoolChannels;
-      fn(i / strips, first, std::min(kPoolChannels, s.channels - first));
-    }
+// Gives what is left of the gradient where the pixel is the maximum. A NaN in the first pixel of a window is its
+// maximum, since nothing is greater. Loops of a length that the compiler knows have no remainders.
+template <bool add, bool is_first, typename T>
+MILLSTREAM_ALWAYS_INLINE void GiveIfMaximum(const T* from, const T* maxima, int64_t n, T* __restrict left,
+                                            T* __restrict to) {
+  const auto give = [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
+    const bool found = from[i] == maxima[i] || (is_first && from[i] != from[i]);
+    const T given = found ? left[i] : T(0);
+    to[i] = static_cast<T>(add ? to[i] + given : given);
+    left[i] = found ? T(0) : left[i];
   };
-  if (pool == nullptr) return range(0, s.batch * strips);
-  const int64_t reads = s.out_height * s.out_width * s.window_height * s.window_width + s.in_height * s.in_width;
-  pool->ParallelFor(s.batch * strips, 0.2 * static_cast<double>(reads * std::min(s.channels, kPoolChannels)), range);
-}
-
-// Calls fn(input_offset, output_offset, first) for every pixel of every window
-// of one strip, windows and their pixels in row order; `first` marks the first
-// pixel of a window.
-template <typename Fn>
-void ForEachPoolPixel(const PoolShape& s, int64_t image, int64_t channel, Fn fn) {
-  for (int64_t oy = 0; oy < s.out_height; ++oy) {
-    for (int64_t ox = 0; ox < s.out_width; ++ox) {
-      const PoolWindow w = WindowAt(s, oy, ox);
-      const int64_t out = ((image * s.out_height + oy) * s.out_width + ox) * s.channels + channel;
-      for (int64_t y = w.top; y < w.bottom; ++y) {
-        for (int64_t x = w.left; x < w.right; ++x) {
-          const int64_t in = ((image * s.in_height + y) * s.in_width + x) * s.channels + channel;
-          fn(in, out, y == w.top && x == w.left);
-        }
-      }
-    }
+  if (n == kPoolChannels) {
+    MILLSTREAM_INDEPENDENT_LOOP
+    for (int64_t i = 0; i < kPoolChannels; ++i) give(i);
+  } else {
+    MILLSTREAM_INDEPENDENT_LOOP
+    for (int64_t i = 0; i < n; ++i) give(i);
   }
 }
 
-// `kFirst`: the first pixel of its window. A NaN there stays the maximum, since nothing is greater.
-template <bool kAdd, bool kFirst, typename T, typename Acc>
-inline void GiveIfMaximum(const T* from, const T* maximum, int n, Acc* __restrict left, T* __restrict to) {
-  for (int i = 0; i < n; ++i) {
-    const Acc value = static_cast<Acc>(from[i]);
-    const bool found = value == static_cast<Acc>(maximum[i]) || (kFirst && value != value);
-    to[i] = static_cast<T>((kAdd ? static_cast<Acc>(to[i]) : Acc(0)) + (found ? left[i] : Acc(0)));
-    left[i] = found ? Acc(0) : left[i];
-  }
-}
-
-template <typename T>
-struct MaxPoolGradArgs {
-  const T* input;
-  const T* output;
-  const T* out_grad;
-  T* in_grad;
-};
-
-// Adds to in_grad, or without kAdd overwrites it.
-template <bool kAdd, typename T>
-void MaxPoolGradStrip(const PoolShape& s, int64_t image, int64_t channel, int64_t channels,
-                      const MaxPoolGradArgs<T>& args) {
-  using Acc = typename AccumulatorOf<T>::Type;
-  Acc left[kPoolChannels];  // the gradient until its maximum is found, then
-                            // zero
-  ForEachPoolPixel(s, image, channel, [&](int64_t in, int64_t out, bool first) {
-    if (first) {
-      for (int64_t c = 0; c < channels; ++c) left[c] = static_cast<Acc>(args.out_grad[out + c]);
-    }
-    const T* from = args.input + in;
-    const T* maximum = args.output + out;
-    T* to = args.in_grad + in;
-    const auto give = [&]<bool kFirst>() {
-      int64_t c = 0;
-      for (; c + kPoolBlock <= channels; c += kPoolBlock) {
-        GiveIfMaximum<kAdd, kFirst>(from + c, maximum + c, kPoolBlock, left + c, to + c);
-      }
-      GiveIfMaximum<kAdd, kFirst>(from + c, maximum + c, static_cast<int>(channels - c), left + c, to + c);
-    };
-    if (first) return give.template operator()<true>();
-    give.template operator()<false>();
+// The gradient of one window goes to its first maximum.
+template <bool add, typename T>
+MILLSTREAM_ALWAYS_INLINE void MaxGradWindow(const PoolShape& s, const PoolWindow& w, int64_t n, const T* first,
+                                            const T* maxima, const T* out_grad, T* to) {
+  T left[kPoolChannels];  // the gradient until its maximum is found, then zero
+  std::copy_n(out_grad, n, left);
+  GiveIfMaximum<add, true>(first, maxima, n, left, to);
+  ForEachPixelAfterFirst(s, w, first, [&](const T* from, int64_t, int64_t) MILLSTREAM_INLINE_LAMBDA {
+    GiveIfMaximum<add, false>(from, maxima, n, left, to + (from - first));
   });
-}
-
-template <typename T>
-void ZeroChannels(const PoolShape& s, int64_t image, int64_t channel, int64_t channels, T* data) {
-  T* pixel = data + image * s.in_height * s.in_width * s.channels + channel;
-  for (int64_t i = 0; i < s.in_height * s.in_width; ++i, pixel += s.channels) std::fill_n(pixel, channels, T(0));
 }
 
 template <int kChannels, typename T>
@@ -308,11 +276,20 @@ MILLSTREAM_ALWAYS_INLINE void AverageGradBlock(const PoolShape& s, const PoolWin
 template <typename T>
 void MaxPool(const PoolShape& s, const T* input, T* output, ThreadPool* pool) {
   using Acc = typename AccumulatorOf<T>::Type;
+  if (simd::ActiveIsa() == simd::Isa::kAvx512) {
+    return internal::ForEachWindow<Acc>(
+        s, pool, [=](const internal::PoolWindow& w, int64_t corner, int64_t out) MILLSTREAM_INLINE_LAMBDA {
+          internal::ForEachBlock<T>(0, s.channels, [=]<int kChannels>(int64_t c) MILLSTREAM_INLINE_LAMBDA {
+            internal::MaximumBlock<kChannels>(s, w, input + corner + c, output + out + c);
+          });
+        });
+  }
   internal::ForEachWindow<Acc>(
       s, pool, [=](const internal::PoolWindow& w, int64_t corner, int64_t out) MILLSTREAM_INLINE_LAMBDA {
-        internal::ForEachBlock<T>(0, s.channels, [=]<int kChannels>(int64_t c) MILLSTREAM_INLINE_LAMBDA {
-          internal::MaximumBlock<kChannels>(s, w, input + corner + c, output + out + c);
-        });
+        for (int64_t c = 0; c < s.channels; c += internal::kPoolChannels) {
+          const int64_t n = std::min(internal::kPoolChannels, s.channels - c);
+          internal::MaxWindow(s, w, n, input + corner + c, output + out + c);
+        }
       });
 }
 
@@ -345,12 +322,13 @@ void MaxPoolWithArgmax(const PoolShape& s, const T* input, bool include_batch, T
 
 template <typename T>
 void MaxPoolGrad(const PoolShape& s, const T* input, const T* output, const T* out_grad, T* in_grad, ThreadPool* pool) {
-  const bool tiled = internal::WindowsTile(s);
-  internal::ForEachStrip(s, pool, [&](int64_t image, int64_t channel, int64_t channels) {
-    if (!tiled) internal::ZeroChannels(s, image, channel, channels, in_grad);
-    const auto run = tiled ? &internal::MaxPoolGradStrip<false, T> : &internal::MaxPoolGradStrip<true, T>;
-    run(s, image, channel, channels, {input, output, out_grad, in_grad});
-  });
+  internal::ForEachGradWindow(s, in_grad, pool,
+                              [=]<bool add>(const internal::PoolStrip& strip, const internal::PoolWindow& w,
+                                            int64_t corner, int64_t out) MILLSTREAM_INLINE_LAMBDA {
+                                const int64_t c = strip.first;
+                                internal::MaxGradWindow<add>(s, w, strip.last - c, input + corner + c, output + out + c,
+                                                             out_grad + out + c, in_grad + corner + c);
+                              });
 }
 
 template <typename T>

@@ -14,6 +14,10 @@ namespace {
 // the right side the second level.
 constexpr int64_t kMaxDepthBytes = 2048;
 constexpr int64_t kRightBlockBytes = 512 << 10;
+// While a block of a right side is multiplied that comes from beyond the second-level cache, the next one is fetched.
+constexpr int64_t kFarBlockBytes = 256 << 10, kFetchBytes = 128;
+// The packed left side is kept for all blocks if it is no larger.
+constexpr int64_t kLeftBytes = 4 << 20;
 constexpr int64_t kMaxDotDepth = 4096;
 // From this many columns on, packing the left side pays; less if its lines
 // collide in the cache.
@@ -56,58 +60,80 @@ class TiledProduct {
     vectors_ = rows_ <= kernels_.max_rows[4] ? 4 : 2;
     panels_ = CeilDiv(rows_, kernels_.max_rows[vectors_]);
     pack_left_ = cols_ >= (Aliases<T>(std::max(left_.row, left_.col)) ? kPackAliasedColumns : kPackLeftColumns);
-    const bool far = args.k * cols_ * static_cast<int64_t>(sizeof(T)) > kFarBytes;
-    pack_right_ = right_.row != 1 || panels_ > (far ? 2 : 4) || Aliases<T>(right_.col);
+    far_ = args.k * cols_ * kSize > kFarBytes;
+    pack_right_ = right_.row != 1 || panels_ > 4 || Aliases<T>(right_.col);
+    depths_ = CeilDiv(args.k, kMaxDepthBytes / kSize);
+    const int64_t depth = CeilDiv(args.k, depths_), step = int64_t{vectors_} * kernels_.width;
+    const int64_t fitting = (far_ ? kFarBlockBytes : kRightBlockBytes) / (depth * kSize);
+    block_ = std::max(step, fitting / step * step);
+    keep_left_ = pack_left_ && block_ < cols_ && depth * rows_ * kSize <= kLeftBytes;
   }
 
   void Run() {
-    const int64_t depths = CeilDiv(args_.k, kMaxDepthBytes / static_cast<int64_t>(sizeof(T)));
-    for (int64_t d = 0; d < depths; ++d) {
-      const int64_t begin = d * args_.k / depths, end = (d + 1) * args_.k / depths;
-      epilogue_ = BlockEpilogue(args_, d == 0, d + 1 == depths);
-      RunDepth(begin, end - begin);
+    for (int64_t d = 0; d < depths_; ++d) {
+      epilogue_ = BlockEpilogue(args_, d == 0, d + 1 == depths_);
+      for (int64_t j = 0; j < cols_; j += block_) {
+        const bool last = j + block_ >= cols_;
+        FetchBlock(last ? d + 1 : d, last ? 0 : j + block_);
+        RunBlock(Begin(d), Begin(d + 1) - Begin(d), j, std::min(block_, cols_ - j));
+      }
     }
   }
 
  private:
+  static constexpr int64_t kSize = sizeof(T);
+
+  int64_t Begin(int64_t d) const { return d * args_.k / depths_; }
+
+  // Tiles will fetch the block of depth `d` that begins at column `j`, if there is one.
+  void FetchBlock(int64_t d, int64_t j) {
+    fetch_ = fetch_end_ = nullptr;
+    if (!far_ || right_.row != 1 || d >= depths_) return;
+    fetch_ = right_.data + Begin(d) * right_.col + j;
+    fetch_end_ = fetch_ + std::min(block_, cols_ - j);
+  }
+  void SetAhead(TileArgs<T>* tile) {
+    tile->ahead = fetch_ < fetch_end_ ? fetch_ : nullptr;
+    tile->ahead_step = right_.col;
+    if (fetch_ < fetch_end_) fetch_ += kFetchBytes / kSize;
+  }
+
   int64_t PanelWidth(int64_t cols) const {
     const int64_t needed = CeilDiv(cols, kernels_.width);
     return std::min<int64_t>(needed >= vectors_ ? vectors_ : needed >= 2 ? 2 : 1, needed) * kernels_.width;
   }
 
-  void RunDepth(int64_t p, int64_t depth) {
-    const int64_t step = int64_t{vectors_} * kernels_.width;
-    const int64_t fitting = kRightBlockBytes / (depth * static_cast<int64_t>(sizeof(T)));
-    const int64_t block = std::max(step, fitting / step * step);
-    for (int64_t j = 0; j < cols_; j += block) RunBlock(p, depth, j, std::min(block, cols_ - j));
-  }
-
   void RunBlock(int64_t p, int64_t depth, int64_t first_col, int64_t cols) {
     T* packed_right = PackRight(p, depth, first_col, cols);
-    T* packed_left = pack_left_ ? ThreadScratchFor<T>(Scratch::kPackA, depth * GemmKernels<T>::kMaxRows) : nullptr;
+    const int64_t left_rows = keep_left_ ? rows_ : GemmKernels<T>::kMaxRows;
+    T* packed_left = pack_left_ ? ThreadScratchFor<T>(Scratch::kPackA, depth * left_rows) : nullptr;
     for (int64_t panel = 0; panel < panels_; ++panel) {
       const int64_t i = panel * rows_ / panels_;
       const int rows = static_cast<int>((panel + 1) * rows_ / panels_ - i);
       TileArgs<T> tile{};
       tile.k = depth;
-      SetLeft(&tile, i, rows, p, packed_left);
+      SetLeft(&tile, i, rows, p, keep_left_ ? packed_left + i * depth : packed_left, !keep_left_ || first_col == 0);
       for (int64_t j = 0; j < cols;) {
         const int64_t width = PanelWidth(cols - j);
         tile.cols = static_cast<int>(std::min(width, cols - j));
         SetRight(&tile, p, first_col, j, width, packed_right);
+        SetAhead(&tile);
         RunTile(tile, i, rows, first_col + j, static_cast<int>(width));
         j += width;
       }
     }
   }
 
-  void SetLeft(TileArgs<T>* tile, int64_t i, int rows, int64_t p, T* packed) const {
+  // With `pack` what is packed is made anew.
+  void SetLeft(TileArgs<T>* tile, int64_t i, int rows, int64_t p, T* packed, bool pack) const {
     const T* source = left_.data + i * left_.row + p * left_.col;
     if (!pack_left_) {
       tile->a = source, tile->a_row = left_.row, tile->a_col = left_.col;
       return;
     }
-    if (left_.row == 1) {
+    if (!pack) {
+      // It is there since the first block.
+    } else if (left_.row == 1) {
       CopyPanel(source, left_.col, tile->k, rows, packed, rows, rows);
     } else {
       TransposePanel(source, left_.row, rows, tile->k, packed, rows, rows);
@@ -181,6 +207,11 @@ class TiledProduct {
   int vectors_;
   int64_t panels_;
   bool pack_left_, pack_right_;
+  bool far_;                  // the right side is beyond the second-level cache
+  bool keep_left_;            // packed once for all blocks
+  int64_t depths_, block_;    // how many parts k is cut into; columns done at a time
+  const T* fetch_ = nullptr;  // of the next block: columns that no tile fetches yet
+  const T* fetch_end_ = nullptr;
   Epilogue<T> epilogue_;
 };
 

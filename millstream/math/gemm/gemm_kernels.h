@@ -35,6 +35,10 @@ struct TileArgs {
   int cols = 0;
   const Epilogue<T>* epilogue = nullptr;
   int64_t lines = 1, a_line = 0, b_line = 0;
+  // Memory that will be wanted soon, and that the larger kernels bring to the second-level cache meanwhile: 128 bytes
+  // for each step of k, `ahead_step` elements apart. Null: none.
+  const T* ahead = nullptr;
+  int64_t ahead_step = 0;
 };
 
 // sums[i * cols + j] = dot(a + i * lda, b + j * ldb) over k elements.

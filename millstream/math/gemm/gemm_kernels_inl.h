@@ -55,6 +55,9 @@ MILLSTREAM_KERNEL void TileKernel(const TileArgs<typename V::T>& args) {
     for (int j = 0; j < kVectors; ++j) sum[i][j] = V::Zero();
   }
   const int64_t a_row = args.a_row, a_col = args.a_col, ldb = args.ldb;
+  constexpr bool kFetches = kRows * kVectors >= 12;  // others have no slots left
+  const typename V::T* ahead = args.ahead != nullptr ? args.ahead : args.b;
+  const int64_t ahead_step = args.ahead != nullptr ? args.ahead_step : 0;
   for (int64_t line = 0; line < args.lines; ++line) {
     const typename V::T* a = args.a + line * args.a_line;
     const typename V::T* b = args.b + line * args.b_line;
@@ -70,6 +73,11 @@ MILLSTREAM_KERNEL void TileKernel(const TileArgs<typename V::T>& args) {
       }
       a += a_col;
       b += ldb;
+      if constexpr (kFetches) {
+        __builtin_prefetch(ahead, 0, 2);
+        __builtin_prefetch(reinterpret_cast<const char*>(ahead) + 64, 0, 2);
+        ahead += ahead_step;
+      }
     }
   }
   const Epilogue<typename V::T>& e = *args.epilogue;

@@ -8,7 +8,18 @@ namespace millstream::math {
 
 // What a thread's scratch buffers are for. One use, one owner at a time: a
 // routine may call another one only if that one asks for other uses.
-enum class Scratch { kPackA, kPackB, kSplitK, kConvData, kConvProduct, kConvFilter, kConvEdge, kTurnedFilter, kCount };
+enum class Scratch {
+  kPackA,
+  kPackB,
+  kSplitK,
+  kConvData,
+  kConvProduct,
+  kConvFilter,
+  kConvEdge,
+  kTurnedFilter,
+  kFoldedFilter,
+  kCount
+};
 
 // At least `bytes` bytes, 64-byte aligned, that belong to this thread and keep
 // their address until a larger request for the same use. Contents are

@@ -196,6 +196,49 @@ TEST(GemmGenericTest, Integers) {
   EXPECT_THAT(c, ::testing::ElementsAre(18, 17, 27, 26));
 }
 
+// Products of numbers that overflow, which wrap.
+template <typename T>
+void ExpectIntegerProduct(int64_t m, int64_t n, int64_t k, bool trans_a, bool trans_b, ThreadPool* pool) {
+  using U = std::make_unsigned_t<T>;
+  std::mt19937_64 generator(7);
+  std::vector<T> a(m * k), b(k * n), c(m * n), bias(n), expected(m * n);
+  for (std::vector<T>* values : {&a, &b, &c, &bias}) {
+    for (T& x : *values) x = static_cast<T>(generator());
+  }
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      uint64_t sum = static_cast<U>(c[i * n + j]) + static_cast<uint64_t>(static_cast<U>(bias[j]));
+      for (int64_t p = 0; p < k; ++p) {
+        sum += static_cast<uint64_t>(static_cast<U>(a[trans_a ? p * m + i : i * k + p])) *
+               static_cast<U>(b[trans_b ? j * k + p : p * n + j]);
+      }
+      expected[i * n + j] = static_cast<T>(sum);
+    }
+  }
+  GemmArgs<T> args;
+  args.m = m, args.n = n, args.k = k, args.a = a.data(), args.b = b.data(), args.c = c.data();
+  args.trans_a = trans_a, args.trans_b = trans_b, args.accumulate = true, args.bias = bias.data();
+  GemmGeneric(args, pool);
+  EXPECT_EQ(c, expected) << m << " x " << n << " x " << k;
+}
+
+TEST(GemmGenericTest, IntegersOfAllShapesWrap) {
+  ThreadPool pool(3);
+  for (const simd::Isa isa : {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512}) {
+    const simd::ScopedIsa scoped(isa);
+    for (const int64_t n : {1, 31, 70}) {
+      for (const int64_t k : {0, 3, 600}) {
+        for (const bool trans_a : {false, true}) {
+          ExpectIntegerProduct<int16_t>(5, n, k, trans_a, true, nullptr);
+          ExpectIntegerProduct<int32_t>(9, n, k, trans_a, false, &pool);
+          ExpectIntegerProduct<int32_t>(4, n, k, trans_a, true, nullptr);
+          ExpectIntegerProduct<int64_t>(7, n, k, trans_a, false, &pool);
+        }
+      }
+    }
+  }
+}
+
 TEST(GemmGenericTest, ComplexAdjoint) {
   using C = std::complex<float>;
   const C a[2] = {{1, 2}, {3, -1}}, b[2] = {{0, 1}, {2, 2}};

@@ -109,6 +109,15 @@ void CastPlan::Run(const void* x, void* y, int64_t n) const {
   }
 }
 
+void CastPlan::Run(const KernelContext& ctx, const Tensor& x, Tensor* y) const {
+  const auto in = static_cast<int64_t>(DTypeSize(x.dtype())), out = static_cast<int64_t>(DTypeSize(y->dtype()));
+  const char* from = static_cast<const char*>(x.raw());
+  char* to = static_cast<char*>(y->raw());
+  ctx.ParallelFor(
+      x.num_elements(), 0.5, [&](int64_t begin, int64_t end) { Run(from + begin * in, to + begin * out, end - begin); },
+      64);
+}
+
 // Through buffers of the types that the loop knows.
 void CastPlan::RunBlock(const void* x, void* y, int64_t n) const {
   alignas(64) double in[kBlock], out[kBlock];

@@ -19,6 +19,8 @@ class CastPlan {
   bool identity() const { return copy_; }
   // REQUIRES: supported(); plain types.
   void Run(const void* x, void* y, int64_t n) const;
+  // All elements of `x`, on the threads of the kernel. REQUIRES: `y` has as many.
+  void Run(const KernelContext& ctx, const Tensor& x, Tensor* y) const;
 
  private:
   void RunBlock(const void* x, void* y, int64_t n) const;

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/simd.h"
+#include "millstream/math/simd_types.h"
 #include "millstream/tensor/dispatch.h"
 
 // Kernels that compute each element by itself. An op gives a functor
@@ -88,7 +88,7 @@ requires(requires { Fn::kModular; }) struct LoopType<Fn, bool> {
 template <typename Fn, typename T, typename Body>
 MILLSTREAM_ALWAYS_INLINE void ForEach(int64_t n, Body body) {
   if constexpr (kVectorised<Fn, T>) {
-    simd::For<T>(0, n, body);
+    simd::For<simd::VectorOf<T>>(0, n, body);
   } else {
     for (int64_t i = 0; i < n; ++i) body(i);
   }

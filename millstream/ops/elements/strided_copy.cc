@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/elements/strided_copy.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "millstream/math/simd.h"
 #include "millstream/ops/elements/blob.h"
@@ -61,6 +65,72 @@ void CopyAxis(const Axis& axis, const T* from, T* to) {
 template <typename T>
 inline constexpr int64_t kTileSize = std::is_trivially_copyable_v<T> ? std::clamp<int64_t>(64 / sizeof(T), 16, 32) : 8;
 
+// Elements as wide as T of two vectors, one from the one and one from the other.
+template <typename T>
+__m128i InterleaveLow(__m128i a, __m128i b) {
+  if constexpr (sizeof(T) == 1) return _mm_unpacklo_epi8(a, b);
+  if constexpr (sizeof(T) == 2) return _mm_unpacklo_epi16(a, b);
+  if constexpr (sizeof(T) == 4) return _mm_unpacklo_epi32(a, b);
+  return _mm_unpacklo_epi64(a, b);
+}
+template <typename T>
+__m128i InterleaveHigh(__m128i a, __m128i b) {
+  if constexpr (sizeof(T) == 1) return _mm_unpackhi_epi8(a, b);
+  if constexpr (sizeof(T) == 2) return _mm_unpackhi_epi16(a, b);
+  if constexpr (sizeof(T) == 4) return _mm_unpackhi_epi32(a, b);
+  return _mm_unpackhi_epi64(a, b);
+}
+
+// Elements whose squares of vectors are turned in registers.
+template <typename T>
+inline constexpr bool kTurns = std::is_trivially_copyable_v<T> && sizeof(T) <= 8;
+template <typename T>
+inline constexpr int64_t kSquare = 16 / static_cast<int64_t>(sizeof(T));
+
+// Interleaves the first half of the vectors with the second: `i` counts halves.
+template <typename T, int... i>
+void InterleaveHalves(__m128i* v, std::integer_sequence<int, i...>) {
+  constexpr int kHalf = sizeof...(i);
+  const __m128i all[2][kHalf] = {{InterleaveLow<T>(v[i], v[i + kHalf])...}, {InterleaveHigh<T>(v[i], v[i + kHalf])...}};
+  ((v[2 * i] = all[0][i], v[2 * i + 1] = all[1][i]), ...);
+}
+
+// to[r * to_step + c] = from[c * from_step + r] for r, c < kSquare. After as many rounds as an index of a vector has
+// bits, its bits and those of the lane have changed places.
+template <typename T>
+void TransposeSquare(const T* from, int64_t from_step, T* to, int64_t to_step) {
+  constexpr int kSize = kSquare<T>;
+  constexpr auto kHalves = std::make_integer_sequence<int, kSize / 2>();
+  __m128i v[kSize];
+  for (int i = 0; i < kSize; ++i) std::memcpy(&v[i], from + i * from_step, sizeof(v[i]));
+  InterleaveHalves<T>(v, kHalves);
+  if constexpr (kSize >= 4) InterleaveHalves<T>(v, kHalves);
+  if constexpr (kSize >= 8) InterleaveHalves<T>(v, kHalves);
+  if constexpr (kSize >= 16) InterleaveHalves<T>(v, kHalves);
+  for (int i = 0; i < kSize; ++i) std::memcpy(to + i * to_step, &v[i], sizeof(v[i]));
+}
+
+// to[r * to_step + c] = from[c * from_step + r] for r < rows, c < cols.
+template <typename T>
+void TransposeBlock(const T* from, int64_t from_step, int64_t rows, int64_t cols, T* to, int64_t to_step) {
+  int64_t r = 0;
+  if constexpr (kTurns<T>) {
+    constexpr int64_t kSize = kSquare<T>;
+    for (; cols >= kSize && r + kSize <= rows; r += kSize) {
+      int64_t c = 0;
+      for (; c + kSize <= cols; c += kSize) {
+        TransposeSquare(from + c * from_step + r, from_step, to + r * to_step + c, to_step);
+      }
+      for (int64_t i = r; i < r + kSize; ++i) {
+        for (int64_t j = c; j < cols; ++j) to[i * to_step + j] = from[j * from_step + i];
+      }
+    }
+  }
+  for (; r < rows; ++r) {
+    for (int64_t c = 0; c < cols; ++c) to[r * to_step + c] = from[c * from_step + r];
+  }
+}
+
 // A full tile. Plain elements go through a buffer, so that each cache line of either array is touched once: with steps
 // that are powers of two, lines of different rows drive each other out of the cache.
 template <typename T>
@@ -69,9 +139,25 @@ void TransposeTile(const T* from, int64_t from_step, T* to, int64_t to_step) {
   if constexpr (std::is_trivially_copyable_v<T>) {
     alignas(64) T buffer[kTile][kTile];
     for (int64_t c = 0; c < kTile; ++c) std::memcpy(buffer[c], from + c * from_step, sizeof(buffer[c]));
-    for (int64_t r = 0; r < kTile; ++r) {
-      T* target = to + r * to_step;
-      for (int64_t c = 0; c < kTile; ++c) target[c] = buffer[c][r];
+    if constexpr (kTurns<T>) {
+      constexpr int64_t kFarBytes = 4096;     // lines of neighbouring rows may be in each other's way
+      alignas(64) T rows[kSquare<T>][kTile];  // so that they are written as a whole
+      if (to_step * static_cast<int64_t>(sizeof(T)) < kFarBytes) {
+        for (int64_t r = 0; r < kTile; r += kSquare<T>) {
+          for (int64_t c = 0; c < kTile; c += kSquare<T>) {
+            TransposeSquare(&buffer[c][r], kTile, to + r * to_step + c, to_step);
+          }
+        }
+        return;
+      }
+      for (int64_t r = 0; r < kTile; r += kSquare<T>) {
+        for (int64_t c = 0; c < kTile; c += kSquare<T>) TransposeSquare(&buffer[c][r], kTile, &rows[0][c], kTile);
+        for (int64_t i = 0; i < kSquare<T>; ++i) std::memcpy(to + (r + i) * to_step, rows[i], sizeof(rows[i]));
+      }
+    } else {
+      for (int64_t r = 0; r < kTile; ++r) {
+        for (int64_t c = 0; c < kTile; ++c) to[r * to_step + c] = buffer[c][r];
+      }
     }
   } else {
     for (int64_t r = 0; r < kTile; ++r) {
@@ -154,9 +240,7 @@ void StridedCopy::RunTiles(const KernelContext& ctx, const T* from, T* to) const
         if (r1 - r0 == kTile && c1 - c0 == kTile) {
           TransposeTile(source, cols.from, target, rows.to);
         } else {
-          for (int64_t r = r0; r < r1; ++r, ++source, target += rows.to) {
-            for (int64_t c = 0; c < c1 - c0; ++c) target[c] = source[c * cols.from];
-          }
+          TransposeBlock(source, cols.from, r1 - r0, c1 - c0, target, rows.to);
         }
       }
       if (++strip == strips) {

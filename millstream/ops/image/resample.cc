@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resampling one axis after the other: rows of the input to rows of the output's width, then sums of such rows.
 #include <algorithm>
+#include <cstring>
 
 #include "millstream/math/simd.h"
 #include "millstream/ops/image/taps.h"
@@ -55,17 +56,29 @@ void ResampleRowNarrow(const Taps& x, const float* from, float* to) {
   }
 }
 
+// kLanes channels of one element, whose sums stay in a register.
+template <int kLanes>
+MILLSTREAM_ALWAYS_INLINE void ResampleLanes(const Taps& x, int64_t begin, int64_t end, int64_t channels,
+                                            const float* from, float* to) {
+  using V __attribute__((vector_size(kLanes * sizeof(float)))) = float;
+  V sum = {};
+  for (int64_t k = begin; k < end; ++k) {
+    V pixel;
+    std::memcpy(&pixel, from + x.sources[k] * channels, sizeof(V));
+    sum += x.weights[k] * pixel;
+  }
+  std::memcpy(to, &sum, sizeof(V));
+}
+
 void ResampleRowWide(const Taps& x, int64_t channels, const float* from, float* to) {
   simd::Run<float>([=, &x]() MILLSTREAM_INLINE_LAMBDA {
     for (int64_t j = 0, n = x.size(); j < n; ++j) {
-      float* sum = to + j * channels;
       const int64_t begin = x.begins[j], end = x.begins[j + 1];
-      MILLSTREAM_INDEPENDENT_LOOP
-      for (int64_t c = 0; c < channels; ++c) {
-        float value = 0;
-        for (int64_t k = begin; k < end; ++k) value += x.weights[k] * from[x.sources[k] * channels + c];
-        sum[c] = value;
-      }
+      float* pixel = to + j * channels;
+      int64_t c = 0;
+      for (; c + 16 <= channels; c += 16) ResampleLanes<16>(x, begin, end, channels, from + c, pixel + c);
+      for (; c + 4 <= channels; c += 4) ResampleLanes<4>(x, begin, end, channels, from + c, pixel + c);
+      for (; c < channels; ++c) ResampleLanes<1>(x, begin, end, channels, from + c, pixel + c);
     }
   });
 }
@@ -114,6 +127,11 @@ void AddRow(float weight, const float* row, bool first, int64_t n, float* to) {
   }
 }
 
+// to = a * x + b * y.
+void AddTwoRows(float a, const float* x, float b, const float* y, int64_t n, float* to) {
+  simd::For<float>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { to[i] = a * x[i] + b * y[i]; });
+}
+
 // The rows of the input that were resampled last: neighbours in the output share them.
 class ResampledRows {
  public:
@@ -151,10 +169,16 @@ void Resample(KernelContext& ctx, const ImageShape& in, const Taps& y, const Tap
       const int64_t image = i / height, first = y.begins[i % height], last = y.begins[i % height + 1];
       float* out = to + i * row;
       if (first == last) std::fill_n(out, row, 0.0f);
-      for (int64_t k = first; k < last; ++k) {
+      const auto row_of = [&](int64_t k) {
         const int64_t key = image * in.height + y.sources[k];
-        AddRow(y.weights[k], rows.Get(key, from + key * in_row), k == first, row, out);
+        return rows.Get(key, from + key * in_row);
+      };
+      if (last - first == 2) {
+        const float *above = row_of(first), *below = row_of(first + 1);
+        AddTwoRows(y.weights[first], above, y.weights[first + 1], below, row, out);
+        continue;
       }
+      for (int64_t k = first; k < last; ++k) AddRow(y.weights[k], row_of(k), k == first, row, out);
     }
   });
 }

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "millstream/graph/gradients/gradient.h"
-#include "millstream/math/simd.h"
+#include "millstream/math/simd_types.h"
 #include "millstream/ops/elements/cast_plan.h"
 #include "millstream/tensor/dispatch.h"
 
@@ -24,29 +24,39 @@ int64_t FindExtreme(const T* x, int64_t n, int64_t step) {
   return at;
 }
 
+// Elements that are compared at a time, so many that comparisons need not wait for each other.
+template <typename T>
+inline constexpr int kRowLanes = 256 / sizeof(T);
+
+// The largest (smallest) of n elements; `worst` where all of them are NaN.
+template <typename T, bool max>
+MILLSTREAM_ALWAYS_INLINE T ExtremeOfRow(const T* x, int64_t n, T worst) {
+  constexpr int kLanes = kRowLanes<T>;
+  T best[kLanes];
+  for (int j = 0; j < kLanes; ++j) best[j] = worst;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    MILLSTREAM_INDEPENDENT_LOOP
+    for (int j = 0; j < kLanes; ++j) {
+      const T v = x[i + j];
+      best[j] = (max ? v > best[j] : v < best[j]) ? v : best[j];
+    }
+  }
+  T all = worst;
+  for (int j = 0; j < kLanes; ++j) all = (max ? best[j] > all : best[j] < all) ? best[j] : all;
+  for (; i < n; ++i) all = (max ? x[i] > all : x[i] < all) ? x[i] : all;
+  return all;
+}
+
 // A long row: the extreme value first, which vectorises, then where it is.
 template <typename T, bool max>
 int64_t FindInRow(const T* x, int64_t n) {
   constexpr int kLanes = 64 / sizeof(T);
-  if (n < 4 * kLanes) return FindExtreme<T, max>(x, n, 1);
   const T worst = max ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
-  const T best = simd::Run<T>([=]() MILLSTREAM_INLINE_LAMBDA {
-    T lanes[kLanes];
-    for (int j = 0; j < kLanes; ++j) lanes[j] = worst;
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      for (int j = 0; j < kLanes; ++j) {
-        const T v = x[i + j];
-        lanes[j] = (max ? v > lanes[j] : v < lanes[j]) ? v : lanes[j];
-      }
-    }
-    for (; i < n; ++i) lanes[0] = (max ? x[i] > lanes[0] : x[i] < lanes[0]) ? x[i] : lanes[0];
-    T all = worst;
-    for (int j = 0; j < kLanes; ++j) all = (max ? lanes[j] > all : lanes[j] < all) ? lanes[j] : all;
-    return all;
-  });
+  const T best =
+      simd::Run<simd::VectorOf<T>>([=]() MILLSTREAM_INLINE_LAMBDA { return ExtremeOfRow<T, max>(x, n, worst); });
   if (best == worst) return FindExtreme<T, max>(x, n, 1);
-  int64_t at = simd::Run<T>([=]() MILLSTREAM_INLINE_LAMBDA {
+  int64_t at = simd::Run<simd::VectorOf<T>>([=]() MILLSTREAM_INLINE_LAMBDA {
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
       int here = 0;
@@ -59,16 +69,16 @@ int64_t FindInRow(const T* x, int64_t n) {
   return at;
 }
 
-// Columns [begin, end) of n rows that are `inner` long, side by side.
+// Columns [begin, end), whose n elements are `inner` apart, side by side: the columns are `step` apart.
 template <typename T, bool max>
-void FindInColumns(const T* x, int64_t n, int64_t inner, int64_t begin, int64_t end, int64_t* out) {
+void FindInColumns(const T* x, int64_t n, int64_t inner, int64_t step, int64_t begin, int64_t end, int64_t* out) {
   using Index = std::conditional_t<sizeof(T) == sizeof(int32_t), int32_t, int64_t>;
   constexpr int64_t kColumns = 64;
   if (n > std::numeric_limits<int32_t>::max()) {
-    for (int64_t c = begin; c < end; ++c) out[c - begin] = FindExtreme<T, max>(x + c, n, inner);
+    for (int64_t c = begin; c < end; ++c) out[c - begin] = FindExtreme<T, max>(x + c * step, n, inner);
     return;
   }
-  simd::Run<T>([=]() MILLSTREAM_INLINE_LAMBDA {
+  simd::Run<simd::VectorOf<T>>([=]() MILLSTREAM_INLINE_LAMBDA {
     T best[kColumns];
     Index at[kColumns];
     for (int64_t c = begin; c < end; c += kColumns) {
@@ -76,11 +86,11 @@ void FindInColumns(const T* x, int64_t n, int64_t inner, int64_t begin, int64_t 
       std::fill_n(best, columns, max ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
       std::fill_n(at, columns, Index{0});
       for (int64_t i = 0; i < n; ++i) {
-        const T* row = x + i * inner + c;
+        const T* row = x + i * inner + c * step;
         const auto index = static_cast<Index>(i);
         MILLSTREAM_INDEPENDENT_LOOP
         for (int64_t j = 0; j < columns; ++j) {
-          const T v = row[j], old = best[j];
+          const T v = row[j * step], old = best[j];
           const bool better = max ? v > old : v < old;
           best[j] = better ? v : old;
           at[j] = better ? index : at[j];
@@ -93,17 +103,21 @@ void FindInColumns(const T* x, int64_t n, int64_t inner, int64_t begin, int64_t 
 
 using FindFn = void (*)(const void* in, int64_t n, int64_t inner, int64_t begin, int64_t end, int64_t* out);
 
+// Rows that are shorter are done many at a time.
+constexpr int64_t kShortRow = 64;
+
 // Outputs [begin, end) of the array [*, n, inner].
 template <typename T, bool max>
 void FindAll(const void* in, int64_t n, int64_t inner, int64_t begin, int64_t end, int64_t* out) {
   const T* x = static_cast<const T*>(in);
+  if (inner == 1 && n < kShortRow) return FindInColumns<T, max>(x, n, 1, n, begin, end, out);
   if (inner == 1) {
     for (int64_t o = begin; o < end; ++o) out[o] = FindInRow<T, max>(x + o * n, n);
     return;
   }
   for (int64_t o = begin; o < end;) {
     const int64_t first = o % inner, last = std::min(inner, first + end - o);
-    FindInColumns<T, max>(x + o / inner * n * inner, n, inner, first, last, out + o);
+    FindInColumns<T, max>(x + o / inner * n * inner, n, inner, 1, first, last, out + o);
     o += last - first;
   }
 }
@@ -154,7 +168,7 @@ class ArgKernel final : public Kernel {
     Tensor wide = in;
     if (compare_ != dtype_) {
       ASSIGN_OR_RETURN(wide, ctx.AllocateTemp(compare_, in.shape()));
-      widen_.Run(in.raw(), wide.raw(), in.num_elements());
+      widen_.Run(ctx, in, &wide);
     }
     Tensor found = *out;
     if (out->dtype() != DType::kInt64) {

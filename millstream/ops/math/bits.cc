@@ -33,8 +33,13 @@ struct InvertFn : BitwiseFn {
     return static_cast<T>(~x);
   }
 };
+// Of bytes, which become vectors; bools do not.
 struct NotFn {
-  MILLSTREAM_ALWAYS_INLINE bool operator()(bool x) const { return !x; }
+  static constexpr bool kModular = true;
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return static_cast<T>(x == T(0));
+  }
 };
 // Distances outside the width of the type are brought to its border.
 template <typename T>

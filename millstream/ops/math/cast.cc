@@ -22,12 +22,7 @@ class CastKernel final : public Kernel {
     }
     const Tensor& x = ctx.input(0);
     ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.shape()));
-    const auto in = static_cast<int64_t>(DTypeSize(x.dtype())), out = static_cast<int64_t>(DTypeSize(y->dtype()));
-    const char* from = static_cast<const char*>(x.raw());
-    char* to = static_cast<char*>(y->raw());
-    ctx.ParallelFor(
-        x.num_elements(), 0.5,
-        [&](int64_t begin, int64_t end) { plan_.Run(from + begin * in, to + begin * out, end - begin); }, 64);
+    plan_.Run(ctx, x, y);
     return OkStatus();
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <complex>
+#include <limits>
 
 #include "millstream/math/functions/vector_double.h"
 #include "millstream/ops/elements/elementwise.h"
@@ -11,22 +12,56 @@ namespace millstream {
 namespace {
 
 template <typename T>
-bool AllEqual(const T* y, int64_t n) {
-  int64_t differ = 0;
-  for (int64_t i = 1; i < n; ++i) differ += y[i] != y[0] ? 1 : 0;
-  return differ == 0;
+bool AllAre(T exponent, const T* y, int64_t n) {
+  if (n == 0 || y[0] != exponent) return false;
+  return simd::Run<T>([=]() MILLSTREAM_INLINE_LAMBDA {
+    int differ = 0;
+    for (int64_t i = 0; i < n; ++i) differ |= static_cast<int>(y[i] != exponent);
+    return differ == 0;
+  });
+}
+
+// What the roots of infinity and zero are as powers: without a sign.
+template <typename T>
+MILLSTREAM_ALWAYS_INLINE T SquareRootPower(T x) {
+  constexpr T kInf = std::numeric_limits<T>::infinity();
+  return x == -kInf ? kInf : std::sqrt(x + T(0));
+}
+
+// The most common powers, if all exponents are the same one of them.
+template <typename T>
+bool CommonPower(const T* x, const T* y, T* z, int64_t n) {
+  if (AllAre(T(2), y, n)) {
+    simd::For<T>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { z[i] = x[i] * x[i]; });
+    return true;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (AllAre(T(3), y, n)) {
+      simd::For<T>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { z[i] = x[i] * (x[i] * x[i]); });
+      return true;
+    }
+    if (AllAre(T(0.5), y, n)) {
+      simd::For<T>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { z[i] = SquareRootPower(x[i]); });
+      return true;
+    }
+    if (AllAre(T(-0.5), y, n)) {
+      simd::For<T>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { z[i] = T(1) / SquareRootPower(x[i]); });
+      return true;
+    }
+    if (AllAre(T(-1), y, n)) {
+      simd::For<T>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { z[i] = T(1) / x[i]; });
+      return true;
+    }
+  }
+  return false;
 }
 
 struct PowFn {
   static constexpr double kCost = 10;
   template <typename T>
   static bool Array(const T* x, const T* y, T* z, int64_t n) {
-    // Squares are by far the most common powers.
-    if (n > 0 && y[0] == T(2) && AllEqual(y, n)) {
-      for (int64_t i = 0; i < n; ++i) z[i] = x[i] * x[i];
-    } else {
-      for (int64_t i = 0; i < n; ++i) z[i] = std::pow(x[i], y[i]);
-    }
+    if (CommonPower(x, y, z, n)) return true;
+    for (int64_t i = 0; i < n; ++i) z[i] = std::pow(x[i], y[i]);
     return true;
   }
 };

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
+#include "millstream/math/simd.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
@@ -38,6 +39,21 @@ StatusOr<int64_t> CountSteps(C start, C limit, C delta) {
   return errors::InvalidArgument("Requires ((limit - start) / delta) <= ", std::numeric_limits<int64_t>::max());
 }
 
+// values[i] = first + i * step for begin <= i < end. Loops "of float" exist for every instruction set.
+template <typename T, typename Step>
+void FillRange(Step first, Step step, int64_t begin, int64_t end, T* values) {
+  if constexpr (std::is_integral_v<T>) {
+    // The low bits of the results are all that is kept.
+    using U = std::make_unsigned_t<T>;
+    const U low_first = static_cast<U>(first), low_step = static_cast<U>(step);
+    simd::For<float>(begin, end, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
+      values[i] = static_cast<T>(static_cast<U>(low_first + static_cast<U>(i) * low_step));
+    });
+  } else {
+    for (int64_t i = begin; i < end; ++i) values[i] = static_cast<T>(first + static_cast<Step>(i) * step);
+  }
+}
+
 Status RangeKernel(KernelContext& ctx) {
   static constexpr const char* kNames[] = {"start", "limit", "delta"};
   for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(CheckScalar(ctx.input(i), kNames[i]));
@@ -53,7 +69,8 @@ Status RangeKernel(KernelContext& ctx) {
       // Steps of integers may pass through values that do not fit; the results do.
       using Step = std::conditional_t<std::is_integral_v<C>, uint64_t, C>;
       const auto first = static_cast<Step>(start), step = static_cast<Step>(delta);
-      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(first + static_cast<Step>(i) * step);
+      ctx.ParallelFor(
+          n, 0.3, [=](int64_t begin, int64_t end) { FillRange<T>(first, step, begin, end, values); }, 64);
       return OkStatus();
     }();
   });

@@ -28,19 +28,6 @@ void Run(const void* in, void* out, const ReduceShape& shape, ThreadPool* pool) 
   math::Reduce<Op>(static_cast<const T*>(in), static_cast<T*>(out), shape, pool);
 }
 
-// The one integer type that fits in none of the others.
-template <bool max>
-void ExtremeOfUint64(const void* in, void* out, const ReduceShape& shape, ThreadPool*) {
-  const auto* x = static_cast<const uint64_t*>(in);
-  auto* y = static_cast<uint64_t*>(out);
-  for (int64_t o = 0; o < shape.outer; ++o, y += shape.inner) {
-    std::fill_n(y, shape.inner, max ? 0 : ~uint64_t{0});
-    for (int64_t r = 0; r < shape.reduce; ++r, x += shape.inner) {
-      for (int64_t i = 0; i < shape.inner; ++i) y[i] = max ? std::max(x[i], y[i]) : std::min(x[i], y[i]);
-    }
-  }
-}
-
 template <typename T>
 void DivideBy(void* data, int64_t n, int64_t count) {
   T* x = static_cast<T*>(data);
@@ -60,7 +47,6 @@ void Root(void* data, int64_t n, int64_t) {
 
 // The type to compute in.
 DType ComputeType(Reduction op, DType t) {
-  const bool wraps = op == Reduction::kSum || op == Reduction::kProd;
   switch (t) {
     case DType::kHalf:
     case DType::kBfloat16:
@@ -69,15 +55,29 @@ DType ComputeType(Reduction op, DType t) {
     case DType::kInt16:
     case DType::kUint8:
     case DType::kUint16:
-      return op == Reduction::kNorm ? DType::kDouble : DType::kInt32;
+      return op == Reduction::kNorm ? DType::kDouble : op == Reduction::kMean ? DType::kInt32 : t;
     case DType::kUint32:
-      return op == Reduction::kNorm ? DType::kDouble : wraps ? DType::kInt32 : DType::kInt64;
     case DType::kUint64:
-      if (op == Reduction::kMax || op == Reduction::kMin) return t;
-      return op == Reduction::kNorm ? DType::kDouble : DType::kInt64;
+      return op == Reduction::kNorm ? DType::kDouble : op == Reduction::kMean ? DType::kInt64 : t;
     case DType::kInt32:
     case DType::kInt64:
       return op == Reduction::kNorm ? DType::kDouble : t;
+    default:
+      return t;
+  }
+}
+
+// Sums and products of integers wrap, so those of signed and of unsigned ones have the same bits.
+DType WrappingType(DType t) {
+  switch (t) {
+    case DType::kInt8:
+      return DType::kUint8;
+    case DType::kInt16:
+      return DType::kUint16;
+    case DType::kUint32:
+      return DType::kInt32;
+    case DType::kUint64:
+      return DType::kInt64;
     default:
       return t;
   }
@@ -111,25 +111,26 @@ ReduceKernel::ReduceKernel(KernelInit& init, Reduction op)
   if (op == Reduction::kAll) whole_ = first_ = next_ = &Run<ops::All, bool>;
   if (op == Reduction::kAny) whole_ = first_ = next_ = &Run<ops::Any, bool>;
   SelectLoops();
-  if (compute_ == DType::kUint64) {
-    whole_ = first_ = next_ = op == Reduction::kMax ? &ExtremeOfUint64<true> : &ExtremeOfUint64<false>;
-  }
 }
 
 void ReduceKernel::SelectLoops() {
   using Loops = Types<float, double, int32_t, int64_t, std::complex<float>, std::complex<double>>;
-  DispatchOver(Loops{}, compute_, [this](auto tag) {
+  DispatchOver(Join<Loops, Types<uint8_t, uint16_t>>{}, WrappingType(compute_), [this](auto tag) {
     using T = typename decltype(tag)::type;
     if (op_ == Reduction::kSum) whole_ = first_ = next_ = &Run<ops::Sum, T>;
     if (op_ == Reduction::kProd) whole_ = first_ = next_ = &Run<ops::Prod, T>;
+  });
+  DispatchOver(Join<Types<float, double>, IntTypes>{}, compute_, [this](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (op_ == Reduction::kMax) whole_ = first_ = next_ = &Run<ops::Max, T>;
+    if (op_ == Reduction::kMin) whole_ = first_ = next_ = &Run<ops::Min, T>;
+  });
+  DispatchOver(Loops{}, compute_, [this](auto tag) {
+    using T = typename decltype(tag)::type;
     if (op_ == Reduction::kMean) {
       whole_ = &Run<ops::Mean, T>;
       first_ = next_ = &Run<ops::Sum, T>;
       finish_ = &DivideBy<T>;
-    }
-    if constexpr (!kIsComplex<T>) {
-      if (op_ == Reduction::kMax) whole_ = first_ = next_ = &Run<ops::Max, T>;
-      if (op_ == Reduction::kMin) whole_ = first_ = next_ = &Run<ops::Min, T>;
     }
     if constexpr (!std::is_integral_v<T>) {
       if (op_ == Reduction::kNorm) {
@@ -169,7 +170,7 @@ Status ReduceKernel::Compute(KernelContext& ctx) {
   if (compute_ == dtype_) return Reduce(ctx, in, std::move(groups), out);
   ASSIGN_OR_RETURN(Tensor wide, ctx.AllocateTemp(compute_, in.shape()));
   ASSIGN_OR_RETURN(Tensor result, ctx.AllocateTemp(compute_, shape));
-  widen_.Run(in.raw(), wide.raw(), in.num_elements());
+  widen_.Run(ctx, in, &wide);
   RETURN_IF_ERROR(Reduce(ctx, wide, std::move(groups), &result));
   narrow_.Run(result.raw(), out->raw(), shape.num_elements());
   return OkStatus();

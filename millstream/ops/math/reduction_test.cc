@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "millstream/framework/cpu_device.h"
 #include "millstream/framework/run_kernel.h"
+#include "millstream/math/simd.h"
 
 namespace millstream {
 namespace {
@@ -89,6 +91,49 @@ TEST(ReductionTest, NormAndLogic) {
   EXPECT_FALSE(Reduce("All", b, {1})->data<bool>()[0]);
   EXPECT_TRUE(Reduce("All", b, {1})->data<bool>()[1]);
   EXPECT_TRUE(Reduce("Any", b, {0, 1})->scalar<bool>());
+}
+
+// Sums of small integers wrap as their type does; of nothing, the largest is the lowest number of the type.
+TEST(ReductionTest, SmallIntegersKeepTheirType) {
+  for (const simd::Isa isa : {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512}) {
+    const simd::ScopedIsa scoped(isa);
+    Tensor bytes(DType::kUint8, Shape({3, 500})), signs(DType::kInt8, Shape({3, 500}));
+    uint8_t sum = 0, largest = 0;
+    for (int i = 0; i < 1500; ++i) {
+      const auto x = static_cast<uint8_t>(i * 37 % 251);
+      bytes.data<uint8_t>()[i] = x, signs.data<int8_t>()[i] = static_cast<int8_t>(x);
+      if (i < 500) sum = static_cast<uint8_t>(sum + x), largest = std::max(largest, x);
+    }
+    EXPECT_EQ(Reduce("Sum", bytes, {1})->data<uint8_t>()[0], sum);
+    EXPECT_EQ(Reduce("Sum", signs, {1})->data<int8_t>()[0], static_cast<int8_t>(sum));
+    EXPECT_EQ(Reduce("Max", bytes, {1})->data<uint8_t>()[0], largest);
+    EXPECT_EQ(Reduce("Min", signs, {1})->data<int8_t>()[0], -128);
+    EXPECT_EQ(Reduce("Max", signs, {0, 1})->data<int8_t>()[0], 127);
+  }
+  EXPECT_EQ(Reduce("Max", Tensor(DType::kInt8, Shape({0})), {0})->data<int8_t>()[0], -128);
+}
+
+// Rows shorter and longer than what is compared at a time, with equal elements and NaN.
+TEST(ReductionTest, ArgMaxFindsTheFirstOfAllLengths) {
+  for (const simd::Isa isa : {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512}) {
+    const simd::ScopedIsa scoped(isa);
+    for (const int64_t n : {1, 2, 10, 63, 64, 65, 127, 300}) {
+      constexpr int64_t kRows = 70;
+      Tensor x(DType::kFloat, Shape({kRows, n}));
+      for (int64_t i = 0; i < kRows * n; ++i) x.data<float>()[i] = static_cast<float>(i * 7919 % 101);
+      x.data<float>()[0] = std::nanf("");
+      AttrMap attrs;
+      attrs.Set("T", DType::kFloat);
+      auto out = RunKernel(*OpRegistry::Global().Find("ArgMax"), attrs, {x, Tensor::Scalar(int32_t{1})},
+                           CpuDevice::SingleThreaded());
+      ASSERT_TRUE(out.ok()) << out.status();
+      for (int64_t r = 0; r < kRows; ++r) {
+        const float* row = x.data<float>() + r * n;
+        const float* first = r == 0 && n > 1 ? row + 1 : row;
+        ASSERT_EQ((*out)[0].data<int64_t>()[r], std::max_element(first, row + n) - row) << n << " " << r;
+      }
+    }
+  }
 }
 
 TEST(ReductionTest, ArgMax) {

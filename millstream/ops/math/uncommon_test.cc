@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "millstream/framework/cpu_device.h"
 #include "millstream/framework/run_kernel.h"
@@ -43,6 +44,24 @@ TEST(UncommonTest, FusedMatMul) {
             absl::StatusCode::kInvalidArgument);
   attrs.Set("fused_ops", std::vector<std::string>{"FusedBatchNorm"});
   EXPECT_EQ(RunOp("_FusedMatMul", {a, b, bias}, attrs).status().code(), absl::StatusCode::kUnimplemented);
+}
+
+// Exponents that are all the same have loops of their own, which give what std::pow() gives.
+TEST(UncommonTest, CommonPowers) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> x = {0.0f, -0.0f, 1, 2.25f, -3, inf, -inf, std::nanf(""), 1e-30f, 7};
+  for (const float y : {2.0f, 3.0f, 0.5f, -0.5f, -1.0f, 1.5f}) {
+    const std::vector<float> z = Values<float>(RunOp("Pow", {Tensor::Vector(x), Tensor::Scalar(y)}));
+    ASSERT_EQ(z.size(), x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float want = std::pow(x[i], y);
+      EXPECT_EQ(std::isnan(z[i]), std::isnan(want)) << x[i] << " " << y;
+      if (!std::isnan(want)) {
+        EXPECT_FLOAT_EQ(z[i], want) << x[i] << " " << y;
+        EXPECT_EQ(std::signbit(z[i]), std::signbit(want)) << x[i] << " " << y;
+      }
+    }
+  }
 }
 
 TEST(UncommonTest, MatMulTypesAndTransposes) {

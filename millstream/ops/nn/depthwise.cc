@@ -73,6 +73,27 @@ std::vector<Segment> CutLine(const std::vector<Column>& columns, int64_t pixels,
 // Lines are copied where channels have to be repeated or vectors span several pixels, which must not read beyond them.
 bool CopiesLines(const ConvShape& s, const TapLayout& layout) { return s.out_group() > 1 || layout.repeated(); }
 
+// Channels [first, first + count) that are done at a time: with more, the lines that a filter reads would not stay in
+// the first-level cache from one line of the result to the next.
+struct ChannelBlock {
+  int64_t first, count;
+};
+
+// Calls fn(block) for all channels; one block where lines are copied.
+template <typename T, typename Fn>
+void ForEachChannelBlock(const ConvShape& s, const TapLayout& layout, int64_t width, Fn fn) {
+  constexpr int64_t kCacheBytes = 24 << 10, kLeast = 64;
+  const int64_t channels = layout.channels;
+  const int64_t fitting = kCacheBytes / (s.filter_height * width * static_cast<int64_t>(sizeof(T)));
+  const int64_t count = CopiesLines(s, layout) ? channels : std::max(kLeast, fitting / kLeast * kLeast);
+  for (int64_t first = 0; first < channels; first += count) {
+    int64_t n = std::min(count, channels - first);
+    if (channels - first - n < kLeast) n = channels - first;  // no block is narrower than vectors
+    fn(ChannelBlock{first, n});
+    if (first + n == channels) return;
+  }
+}
+
 // How the output reads lines of the input.
 LinePlan PlanInput(const ConvShape& s, const TapLayout& layout) {
   LinePlan plan;
@@ -121,9 +142,10 @@ struct GradPhase {
   LinePlan plan;
 };
 
+// From left to right in the lines that they read, as SumTaps() likes it.
 std::vector<Column> PhaseColumns(const ConvShape& s, int64_t phase) {
   std::vector<Column> columns;
-  for (int64_t kx = 0; kx < s.filter_width; ++kx) {
+  for (int64_t kx = s.filter_width - 1; kx >= 0; --kx) {
     const int64_t at = phase + s.pad_left - kx * s.dilation_width;
     if (at % s.stride_width == 0) columns.push_back({kx, at / s.stride_width});
   }
@@ -167,11 +189,14 @@ class InputGradient {
 
   // Lines [begin, end) of the input, counted over all images.
   void Run(int64_t begin, int64_t end) const {
-    for (const GradPhase& phase : phases_) RunPhase(phase, begin, end);
+    ForEachChannelBlock<T>(s_, layout_, s_.out_width, [&](const ChannelBlock& block) {
+      for (const GradPhase& phase : phases_) RunPhase(phase, block, begin, end);
+    });
   }
 
  private:
-  void RunPhase(const GradPhase& phase, int64_t begin, int64_t end) const {
+  void RunPhase(const GradPhase& phase, const ChannelBlock& block, int64_t begin, int64_t end) const {
+    const TapLayout layout = block.count == layout_.channels ? layout_ : layout_.Part(block.count);
     Lines<T> lines(phase.plan.lines, out_grad_, FilterSpan(s_));
     const bool copies = CopiesLines(s_, layout_);
     const int64_t step = s_.stride_width * s_.in_channels;
@@ -184,13 +209,14 @@ class InputGradient {
         ForEachGradRow(s_, line, [&](int64_t ky, int64_t from) {
           const T* x = lines.Get(from);
           for (const ColumnTap& t : segment.taps) {
-            taps.push_back({x + t.offset, weights_.data() + (ky * s_.filter_width + t.kx) * layout_.row});
+            const T* weights = weights_.data() + (ky * s_.filter_width + t.kx) * layout_.row;
+            taps.push_back({x + t.offset + block.first, weights + block.first});
           }
         });
         if (copies) {
-          SumTaps(layout_, taps, segment.pixels, phase.plan.x_step, s_.out_channels, sums.data());
+          SumTaps(layout, taps, segment.pixels, phase.plan.x_step, s_.out_channels, sums.data());
         } else {
-          SumTaps(layout_, taps, segment.pixels, phase.plan.x_step, step, to + segment.first * step);
+          SumTaps(layout, taps, segment.pixels, phase.plan.x_step, step, to + segment.first * step + block.first);
         }
       }
       if (copies) Spread(sums.data(), phase.pixels, to);
@@ -217,32 +243,70 @@ class InputGradient {
   T* const in_grad_;
 };
 
-// Adds what lines [begin, end) of the output's gradient give to the filter's gradient to `totals`. A few lines at a
-// time are summed in T, these sums in double, for there may be very many.
+// Adds the sums of `taps` taps, each of which has as many as `block` and as weights lie, to `totals`.
 template <typename T>
-void AddFilterLines(const ConvShape& s, const T* input, const T* out_grad, int64_t begin, int64_t end, double* totals) {
+void AddBlockTotals(const TapLayout& layout, const ChannelBlock& block, const std::vector<T>& sums, int64_t taps,
+                    double* totals) {
+  if (layout.repeated()) return AddTaps(layout, sums.data(), taps, totals);
+  for (int64_t t = 0; t < taps; ++t) {
+    const T* from = sums.data() + t * block.count;
+    double* to = totals + t * layout.channels + block.first;
+    for (int64_t c = 0; c < block.count; ++c) to[c] += static_cast<double>(from[c]);
+  }
+}
+
+// Adds what lines [begin, end) of the output's gradient give to the filter's gradient of some channels to `totals`. A
+// few lines at a time are summed in T, these sums in double, for there may be very many.
+template <typename T>
+void AddFilterLines(const ConvShape& s, const T* input, const T* out_grad, const ChannelBlock& block, int64_t begin,
+                    int64_t end, double* totals) {
   constexpr int64_t kPixels = 512;
   const int64_t together = std::max<int64_t>(1, kPixels / s.out_width);
-  const TapLayout layout(s.out_channels);
-  const LinePlan plan = PlanInput(s, layout);
+  const TapLayout whole(s.out_channels);
+  const TapLayout layout = whole.repeated() ? whole : whole.Part(block.count);
+  const int64_t row = whole.repeated() ? whole.row : block.count;
+  const LinePlan plan = PlanInput(s, whole);
   Lines<T> lines(plan.lines, input, FilterSpan(s));
-  std::vector<T> sums(static_cast<size_t>(Taps(s) * layout.row));
+  std::vector<T> sums(static_cast<size_t>(Taps(s) * row));
   std::vector<SummedTap<T>> taps;
+  for (int64_t line = begin; line < end; ++line) {
+    for (const Segment& segment : plan.segments) {
+      taps.clear();
+      ForEachRow(s, line, [&](int64_t ky, int64_t from) {
+        const T* x = lines.Get(from) + block.first;
+        for (const ColumnTap& t : segment.taps) {
+          taps.push_back({x + t.offset, sums.data() + (ky * s.filter_width + t.kx) * row});
+        }
+      });
+      AddTapProducts(layout, taps, segment.pixels, plan.x_step, s.out_channels,
+                     out_grad + (line * s.out_width + segment.first) * s.out_channels + block.first);
+    }
+    if ((line - begin + 1) % together != 0 && line + 1 < end) continue;
+    AddBlockTotals(whole, block, sums, Taps(s), totals);
+    std::fill(sums.begin(), sums.end(), T(0));
+  }
+}
+
+// Lines [begin, end) of the output, counted over all images, of some channels.
+template <typename T>
+void ForwardLines(const ConvShape& s, const TapLayout& layout, const LinePlan& plan, const ChannelBlock& block,
+                  int64_t begin, int64_t end, const T* input, const T* weights, T* output) {
+  const TapLayout part = block.count == layout.channels ? layout : layout.Part(block.count);
+  Lines<T> lines(plan.lines, input, FilterSpan(s));
+  std::vector<Tap<T>> taps;
   for (int64_t line = begin; line < end; ++line) {
     for (const Segment& segment : plan.segments) {
       taps.clear();
       ForEachRow(s, line, [&](int64_t ky, int64_t from) {
         const T* x = lines.Get(from);
         for (const ColumnTap& t : segment.taps) {
-          taps.push_back({x + t.offset, sums.data() + (ky * s.filter_width + t.kx) * layout.row});
+          const T* tap = weights + (ky * s.filter_width + t.kx) * layout.row;
+          taps.push_back({x + t.offset + block.first, tap + block.first});
         }
       });
-      AddTapProducts(layout, taps, segment.pixels, plan.x_step,
-                     out_grad + (line * s.out_width + segment.first) * s.out_channels);
+      SumTaps(part, taps, segment.pixels, plan.x_step, s.out_channels,
+              output + (line * s.out_width + segment.first) * s.out_channels + block.first);
     }
-    if ((line - begin + 1) % together != 0 && line + 1 < end) continue;
-    AddTaps(layout, sums.data(), Taps(s), totals);
-    std::fill(sums.begin(), sums.end(), T(0));
   }
 }
 
@@ -254,21 +318,9 @@ void DepthwiseForward(const ConvShape& s, const T* input, const T* filter, T* ou
   const std::vector<T> weights = LayOutTaps(layout, filter, Taps(s));
   const LinePlan plan = PlanInput(s, layout);
   ForRange(pool, s.batch * s.out_height, LineCost(s, s.out_width), [&](int64_t begin, int64_t end) {
-    Lines<T> lines(plan.lines, input, FilterSpan(s));
-    std::vector<Tap<T>> taps;
-    for (int64_t line = begin; line < end; ++line) {
-      for (const Segment& segment : plan.segments) {
-        taps.clear();
-        ForEachRow(s, line, [&](int64_t ky, int64_t from) {
-          const T* x = lines.Get(from);
-          for (const ColumnTap& t : segment.taps) {
-            taps.push_back({x + t.offset, weights.data() + (ky * s.filter_width + t.kx) * layout.row});
-          }
-        });
-        SumTaps(layout, taps, segment.pixels, plan.x_step, s.out_channels,
-                output + (line * s.out_width + segment.first) * s.out_channels);
-      }
-    }
+    ForEachChannelBlock<T>(s, layout, s.in_width, [&](const ChannelBlock& block) {
+      ForwardLines(s, layout, plan, block, begin, end, input, weights.data(), output);
+    });
   });
 }
 
@@ -283,16 +335,19 @@ void DepthwiseBackpropInput(const ConvShape& s, const T* filter, const T* out_gr
 // result does not depend on the number of threads.
 template <typename T>
 void DepthwiseBackpropFilter(const ConvShape& s, const T* input, const T* out_grad, T* filter_grad, ThreadPool* pool) {
-  constexpr int64_t kChunkElements = 1 << 15, kMaxChunks = 32, kMaxTotals = 1 << 19;
+  constexpr int64_t kChunkElements = 1 << 15, kChunkPixels = 256, kMaxChunks = 32, kMaxTotals = 1 << 19;
   const int64_t lines = s.batch * s.out_height, size = s.filter_size();
-  const int64_t wanted = lines * s.out_width * s.out_channels / kChunkElements;
+  const int64_t pixels = lines * s.out_width;
+  const int64_t wanted = std::min(pixels * s.out_channels / kChunkElements, pixels / kChunkPixels);
   const int64_t most = std::max<int64_t>(1, std::min({lines, kMaxChunks, kMaxTotals / std::max<int64_t>(size, 1)}));
   const int64_t chunks = std::clamp<int64_t>(wanted, 1, most);
   std::vector<double> totals(static_cast<size_t>(chunks * size));
   const double cost = LineCost(s, s.out_width) * static_cast<double>(lines) / static_cast<double>(chunks);
   ForRange(pool, chunks, cost, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      AddFilterLines(s, input, out_grad, i * lines / chunks, (i + 1) * lines / chunks, &totals[i * size]);
+      ForEachChannelBlock<T>(s, TapLayout(s.out_channels), s.in_width, [&](const ChannelBlock& block) {
+        AddFilterLines(s, input, out_grad, block, i * lines / chunks, (i + 1) * lines / chunks, &totals[i * size]);
+      });
     }
   });
   for (int64_t i = 0; i < size; ++i) {

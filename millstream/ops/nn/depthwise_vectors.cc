@@ -14,9 +14,8 @@
 namespace millstream {
 namespace {
 
-constexpr int64_t kUnit = 16;          // whole vectors of every instruction set
-constexpr int64_t kFarChannels = 256;  // neighbours with as many are not read for one vector of them alone
-constexpr int64_t kAhead = 64;         // elements that a loop may read from any place of a period on
+constexpr int64_t kUnit = 16;   // whole vectors of every instruction set
+constexpr int64_t kAhead = 64;  // elements that a loop may read from any place of a period on
 
 template <typename T, int kBytes>
 struct VectorOf {
@@ -94,7 +93,6 @@ MILLSTREAM_ALWAYS_INLINE void SumPixels(const Tap<T>* taps, int64_t count, const
   }
 }
 
-// Pixels that lie far apart are done one by one.
 template <typename T, typename V, int kPixels, int kVectors>
 MILLSTREAM_ALWAYS_INLINE void SumStrip(const Tap<T>* taps, int64_t count, const Strip& s, int64_t pixel, T* out) {
   constexpr int kWidth = kLanes<T, V>;
@@ -107,12 +105,67 @@ MILLSTREAM_ALWAYS_INLINE void SumStrip(const Tap<T>* taps, int64_t count, const 
   }
 }
 
+// Whether all taps come in rows of `row` that read neighbouring pixels.
+template <typename T>
+bool InRows(int64_t row, const Tap<T>* taps, int64_t count, int64_t x_step) {
+  for (int64_t t = 0; t < count; ++t) {
+    if (taps[t].x - taps[t - t % row].x != t % row * x_step) return false;
+  }
+  return count % row == 0;
+}
+
+// As SumPixels() for such taps: what the taps of a row read is loaded once. One vector of channels.
+template <typename T, typename V, int kRow, int kPixels>
+MILLSTREAM_ALWAYS_INLINE void SumRows(const Tap<T>* taps, int64_t count, const Strip& s, int64_t pixel, int64_t c,
+                                      T* out) {
+  V sums[kPixels] = {};
+  for (int64_t t = 0; t < count; t += kRow) {
+    const T* x = taps[t].x + pixel * s.x_step + c;
+    V weights[kRow], read[kRow];
+    for (int k = 0; k < kRow; ++k) weights[k] = Load<T, V>(taps[t + k].w + c);
+    for (int k = 0; k + 1 < kRow; ++k) read[k] = Load<T, V>(x + k * s.x_step);
+    for (int p = 0; p < kPixels; ++p) {
+      read[kRow - 1] = Load<T, V>(x + (p + kRow - 1) * s.x_step);
+      for (int k = 0; k < kRow; ++k) sums[p] += read[k] * weights[k];
+      for (int k = 0; k + 1 < kRow; ++k) read[k] = read[k + 1];
+    }
+  }
+  for (int p = 0; p < kPixels; ++p) Store<T, V>(sums[p], out + (pixel + p) * s.out_step + c);
+}
+
+template <typename T, typename V, int kRow, int kPixels>
+MILLSTREAM_ALWAYS_INLINE void SumBlocksOfRows(const Tap<T>* taps, int64_t count, const Strip& s, T* out) {
+  for (int64_t p = 0; p < s.pixels; p += kPixels) {  // the last pixels and channels may be done again
+    for (int64_t c = 0; c < s.channels; c += kLanes<T, V>) {
+      SumRows<T, V, kRow, kPixels>(taps, count, s, std::min(p, s.pixels - kPixels),
+                                   std::min(c, s.channels - kLanes<T, V>), out);
+    }
+  }
+}
+
+// False where the pixels are too few.
+template <typename T, typename V, int kRow>
+MILLSTREAM_ALWAYS_INLINE bool SumInRows(const Tap<T>* taps, int64_t count, const Strip& s, T* out) {
+  constexpr int kMany = sizeof(V) == 64 ? 8 : 4, kFew = 4;  // as registers hold
+  if (s.pixels < kFew || !InRows(kRow, taps, count, s.x_step)) return false;
+  if (s.pixels >= kMany) {
+    SumBlocksOfRows<T, V, kRow, kMany>(taps, count, s, out);
+  } else {
+    SumBlocksOfRows<T, V, kRow, kFew>(taps, count, s, out);
+  }
+  return true;
+}
+
 template <typename T, typename V>
 MILLSTREAM_ALWAYS_INLINE void SumBlocks(const Tap<T>* taps, int64_t count, const Strip& s, T* out) {
-  constexpr int kPixels = 8;
+  constexpr int kPixels = 8, kFewPixels = 4;
+  if (SumInRows<T, V, 3>(taps, count, s, out) || SumInRows<T, V, 5>(taps, count, s, out)) return;
   int64_t p = 0;
-  for (; p + kPixels <= s.pixels && s.channels < kFarChannels; p += kPixels) {
-    SumStrip<T, V, kPixels, 1>(taps, count, s, p, out);
+  for (; p < s.pixels && s.pixels >= kPixels; p += kPixels) {  // the last pixels may be done again
+    SumStrip<T, V, kPixels, 1>(taps, count, s, std::min(p, s.pixels - kPixels), out);
+  }
+  for (; p < s.pixels && s.pixels >= kFewPixels; p += kFewPixels) {
+    SumStrip<T, V, kFewPixels, 1>(taps, count, s, std::min(p, s.pixels - kFewPixels), out);
   }
   for (; p < s.pixels; ++p) SumStrip<T, V, 1, 4>(taps, count, s, p, out);
 }
@@ -139,7 +192,7 @@ MILLSTREAM_ALWAYS_INLINE void AddBlock(const SummedTap<T>* taps, const Strip& s,
                                        const T* grad) {
   V sums[kTaps] = {};
   for (int64_t p = pixel; p < pixel + s.pixels; ++p) {
-    const V g = Load<T, V>(grad + p * s.channels + c);
+    const V g = Load<T, V>(grad + p * s.out_step + c);
     for (int t = 0; t < kTaps; ++t) sums[t] += Load<T, V>(taps[t].x + p * s.x_step + c) * g;
   }
   for (int t = 0; t < kTaps; ++t) {
@@ -152,14 +205,29 @@ MILLSTREAM_ALWAYS_INLINE void AddBlock(const SummedTap<T>* taps, const Strip& s,
   }
 }
 
+// Pixels [begin, end) will be read soon, in an order that the processor does not foresee.
+template <typename T>
+MILLSTREAM_ALWAYS_INLINE void Fetch(const SummedTap<T>& last, const Strip& s, int64_t begin, int64_t end,
+                                    const T* grad) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  for (int64_t p = begin; p < end; ++p) {
+    for (int64_t c = 0; c < s.channels; c += kLine) {
+      __builtin_prefetch(grad + p * s.out_step + c);
+      __builtin_prefetch(last.x + p * s.x_step + c);
+    }
+  }
+}
+
 // A few pixels at a time, which stay in the first-level cache.
 template <typename T, typename V>
 MILLSTREAM_ALWAYS_INLINE void AddBlocks(const SummedTap<T>* taps, int64_t count, const Strip& whole, const T* grad) {
   constexpr int64_t kPixels = 16;
   constexpr int kWidth = kLanes<T, V>;
+  if (count == 0) return;
   for (int64_t p = 0; p < whole.pixels; p += kPixels) {
     Strip s = whole;
     s.pixels = std::min(kPixels, whole.pixels - p);
+    Fetch(taps[count - 1], whole, p + s.pixels, std::min(p + 2 * kPixels, whole.pixels), grad);
     for (int64_t block = 0; block < s.channels; block += kWidth) {
       const int64_t c = std::min(block, s.channels - kWidth);
       const int skip = static_cast<int>(block - c);
@@ -259,10 +327,10 @@ void SumTaps(const TapLayout& layout, const std::vector<Tap<T>>& taps, int64_t p
 
 template <typename T>
 void AddTapProducts(const TapLayout& layout, const std::vector<SummedTap<T>>& taps, int64_t pixels, int64_t x_step,
-                    const T* grad) {
+                    int64_t grad_step, const T* grad) {
   const simd::Isa isa = simd::ActiveIsa();
   const auto count = static_cast<int64_t>(taps.size());
-  const Strip strip{layout.channels, pixels, x_step, layout.channels};
+  const Strip strip{layout.channels, pixels, x_step, grad_step};
   if (isa == simd::Isa::kAvx512) return AddAvx512(layout, taps.data(), count, strip, grad);
   if (isa == simd::Isa::kAvx2) return AddAvx2(layout, taps.data(), count, strip, grad);
   AddSse2(layout, taps.data(), count, strip, grad);
@@ -272,7 +340,7 @@ void AddTapProducts(const TapLayout& layout, const std::vector<SummedTap<T>>& ta
   template std::vector<T> LayOutTaps(const TapLayout&, const T*, int64_t);                            \
   template void AddTaps(const TapLayout&, const T*, int64_t, double*);                                \
   template void SumTaps(const TapLayout&, const std::vector<Tap<T>>&, int64_t, int64_t, int64_t, T*); \
-  template void AddTapProducts(const TapLayout&, const std::vector<SummedTap<T>>&, int64_t, int64_t, const T*)
+  template void AddTapProducts(const TapLayout&, const std::vector<SummedTap<T>>&, int64_t, int64_t, int64_t, const T*)
 MILLSTREAM_DEPTHWISE_VECTORS(float);
 MILLSTREAM_DEPTHWISE_VECTORS(double);
 

@@ -28,6 +28,12 @@ struct SummedTap {
 struct TapLayout {
   explicit TapLayout(int64_t channels);
   bool repeated() const { return period > 0; }
+  // For `n` of the channels, of weights that lie as before. REQUIRES: not repeated.
+  TapLayout Part(int64_t n) const {
+    TapLayout part = *this;
+    part.channels = n;
+    return part;
+  }
 
   int64_t channels;
   int64_t period = 0;  // 0: not repeated; otherwise a multiple of `channels`
@@ -48,10 +54,10 @@ void SumTaps(const TapLayout& layout, const std::vector<Tap<T>>& taps, int64_t p
              T* out);
 
 // w[channel of i] += x[i] * grad[i] for each tap and all channels of `pixels` pixels, which lie `x_step` elements apart
-// in x. REQUIRES: with repeated weights that is the number of channels.
+// in x and `grad_step` in grad. REQUIRES: with repeated weights both are the number of channels.
 template <typename T>
 void AddTapProducts(const TapLayout& layout, const std::vector<SummedTap<T>>& taps, int64_t pixels, int64_t x_step,
-                    const T* grad);
+                    int64_t grad_step, const T* grad);
 
 }  // namespace millstream
 

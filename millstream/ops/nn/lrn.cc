@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "millstream/framework/op.h"
@@ -31,6 +33,10 @@ struct LrnAttrs {
   int64_t RadiusWithin(int64_t depth) const { return std::min(radius, depth); }
 };
 
+// Vectors by hand: sums stay in registers while windows are added up.
+constexpr int64_t kLanes = 16;
+using Vector __attribute__((vector_size(kLanes * sizeof(float)))) = float;
+
 // Sums over windows of channels, for one pixel after the other. The values lie between zeros, so that every window is
 // whole and all channels are summed at once; each sum is made anew, as a running sum would lose precision.
 class Windows {
@@ -41,11 +47,20 @@ class Windows {
   float* values() { return padded_.data() + radius_; }
   MILLSTREAM_ALWAYS_INLINE static void Sum(const float* values, int64_t depth, int64_t radius, float* sums) {
     const float* from = values - radius;
-    MILLSTREAM_INDEPENDENT_LOOP
-    for (int64_t c = 0; c < depth; ++c) sums[c] = from[c];
-    for (int64_t k = 1; k <= 2 * radius; ++k) {
-      MILLSTREAM_INDEPENDENT_LOOP
-      for (int64_t c = 0; c < depth; ++c) sums[c] += from[c + k];
+    for (int64_t first = 0; first < depth && depth >= kLanes; first += kLanes) {
+      const int64_t c = std::min(first, depth - kLanes);  // the last vector may do again what is done
+      Vector sum = {};
+      for (int64_t k = 0; k <= 2 * radius; ++k) {
+        Vector x;
+        std::memcpy(&x, from + c + k, sizeof(x));
+        sum += x;
+      }
+      std::memcpy(sums + c, &sum, sizeof(sum));
+    }
+    for (int64_t c = 0; c < depth && depth < kLanes; ++c) {
+      float sum = 0;
+      for (int64_t k = 0; k <= 2 * radius; ++k) sum += from[c + k];
+      sums[c] = sum;
     }
   }
   int64_t depth() const { return depth_; }
@@ -66,8 +81,29 @@ MILLSTREAM_ALWAYS_INLINE void Norms(const float* x, int64_t depth, int64_t radiu
   for (int64_t c = 0; c < depth; ++c) norms[c] = bias + alpha * norms[c];
 }
 
-MILLSTREAM_ALWAYS_INLINE float Power(float x, float exponent) {
-  return exponent == 0.0f ? 1.0f : math::Exp(exponent * math::Log(x));
+// x^-beta, by roots for the values of beta that networks use.
+enum class NormRoot { kNone, kSquare, kFourth };
+NormRoot RootFor(float beta) {
+  return beta == 0.5f ? NormRoot::kSquare : beta == 0.75f ? NormRoot::kFourth : NormRoot::kNone;
+}
+
+template <NormRoot root>
+MILLSTREAM_ALWAYS_INLINE float InversePower(float x, float beta) {
+  if constexpr (root == NormRoot::kSquare) return 1.0f / std::sqrt(x);
+  if constexpr (root == NormRoot::kFourth) {
+    const float square = std::sqrt(x);
+    return 1.0f / (square * std::sqrt(square));
+  }
+  return beta == 0.0f ? 1.0f : math::Exp(-beta * math::Log(x));
+}
+
+// Calls fn.operator()<root>() with the fitting one.
+template <typename Fn>
+void WithRoot(float beta, Fn fn) {
+  const NormRoot root = RootFor(beta);
+  if (root == NormRoot::kSquare) return fn.template operator()<NormRoot::kSquare>();
+  if (root == NormRoot::kFourth) return fn.template operator()<NormRoot::kFourth>();
+  fn.template operator()<NormRoot::kNone>();
 }
 
 double CostPerPixel(const LrnAttrs& a, int64_t depth) {
@@ -93,16 +129,18 @@ class Lrn final : public Kernel {
     float* y = result.data<float>();
     ctx.ParallelFor(input.num_elements() / depth, CostPerPixel(attrs_, depth), [&](int64_t begin, int64_t end) {
       Windows windows(depth, attrs_.RadiusWithin(depth));
-      Pixels(x + begin * depth, end - begin, &windows, y + begin * depth);
+      WithRoot(attrs_.beta,
+               [&]<NormRoot root>() { Pixels<root>(x + begin * depth, end - begin, &windows, y + begin * depth); });
     });
     StoreFloat(ctx, result, out);
     return OkStatus();
   }
 
  private:
+  template <NormRoot root>
   void Pixels(const float* x, int64_t pixels, Windows* windows, float* y) const {
     const int64_t depth = windows->depth(), radius = windows->radius();
-    const float bias = attrs_.bias, alpha = attrs_.alpha, exponent = -attrs_.beta;
+    const float bias = attrs_.bias, alpha = attrs_.alpha, beta = attrs_.beta;
     float* squares = windows->values();
     simd::Run<float>([=]() MILLSTREAM_INLINE_LAMBDA {
       for (int64_t i = 0; i < pixels * depth; i += depth) {
@@ -110,7 +148,7 @@ class Lrn final : public Kernel {
         float* to = y + i;
         Norms(from, depth, radius, bias, alpha, squares, to);
         MILLSTREAM_INDEPENDENT_LOOP
-        for (int64_t c = 0; c < depth; ++c) to[c] = from[c] * Power(to[c], exponent);
+        for (int64_t c = 0; c < depth; ++c) to[c] = from[c] * InversePower<root>(to[c], beta);
       }
     });
   }
@@ -140,7 +178,10 @@ class LrnGrad final : public Kernel {
     const int64_t depth = grad.dim(3);
     const auto range = [&](int64_t begin, int64_t end) {
       const int64_t i = begin * depth;
-      Pixels(g.data<float>() + i, x.data<float>() + i, y.data<float>() + i, depth, end - begin, dx.data<float>() + i);
+      WithRoot(attrs_.beta, [&]<NormRoot root>() {
+        Pixels<root>(g.data<float>() + i, x.data<float>() + i, y.data<float>() + i, depth, end - begin,
+                     dx.data<float>() + i);
+      });
     };
     ctx.ParallelFor(grad.num_elements() / depth, 2 * CostPerPixel(attrs_, depth), range);
     StoreFloat(ctx, dx, out);
@@ -148,6 +189,7 @@ class LrnGrad final : public Kernel {
   }
 
  private:
+  template <NormRoot root>
   void Pixels(const float* g, const float* x, const float* y, int64_t depth, int64_t pixels, float* dx) const {
     const int64_t radius = attrs_.RadiusWithin(depth);
     Windows squared(depth, radius), shared(depth, radius);
@@ -163,7 +205,7 @@ class LrnGrad final : public Kernel {
         for (int64_t c = 0; c < depth; ++c) shares[c] = factor * result[c] / norms[c] * grad[c];
         Windows::Sum(shares, depth, radius, to);
         MILLSTREAM_INDEPENDENT_LOOP
-        for (int64_t c = 0; c < depth; ++c) to[c] = to[c] * image[c] + Power(norms[c], -beta) * grad[c];
+        for (int64_t c = 0; c < depth; ++c) to[c] = to[c] * image[c] + InversePower<root>(norms[c], beta) * grad[c];
       }
     });
   }

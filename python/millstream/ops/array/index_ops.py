@@ -263,13 +263,15 @@ def roll(input: Any, shift: Any, axis: Any, name: Optional[str] = None) -> Tenso
 
 def searchsorted(sorted_sequence: Any, values: Any, side: str = "left", out_type: DTypeLike = dtypes.int32,
                  name: Optional[str] = None) -> Tensor:
-    with ops.name_scope(name, "SearchSorted", [sorted_sequence, values]):
-        sequence, values = ops.convert_to_tensor(sorted_sequence), ops.convert_to_tensor(values)
-        compare = gen_ops.less if side == "left" else gen_ops.less_equal
-        if side not in ("left", "right"):
-            raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = {side}.")
-        below = compare(array_ops.expand_dims(sequence, -2), array_ops.expand_dims(values, -1))
-        return reduce_ops.reduce_sum(math_ops.cast(below, out_type), axis=-1)
+    """Where each of `values` would go in its row of `sorted_sequence`: before equal elements, or after them ("right")."""
+    if side not in ("left", "right"):
+        raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = {side}.")
+    sequence, values = ops.convert_to_tensor(sorted_sequence), ops.convert_to_tensor(values)
+    sequence_size, count = array_ops.shape(sequence)[-1], array_ops.shape(values)[-1]
+    rows = array_ops.reshape(sequence, [-1, sequence_size])
+    wanted = array_ops.reshape(values, [-1, count])
+    bound = gen_ops.lower_bound if side == "left" else gen_ops.upper_bound
+    return array_ops.reshape(bound(rows, wanted, out_type=out_type, name=name), array_ops.shape(values))
 
 
 def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: Optional[str] = None) -> Tensor:
