@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "millstream/distributed/master/master.h"
@@ -55,6 +56,8 @@ class TaskStatus {
     uint64_t steps = 0, parts = 0, own = 0, own_nanos = 0, bytes_sent = 0, bytes_received = 0;
     int64_t resident = 0, global_step = -1;
   };
+  // Kept 600 times for as long as the task lives, so without memory of its own.
+  static_assert(std::is_trivially_copyable_v<Totals>);
   struct Point : Totals {
     std::vector<LinkTable::Row> links;
   };
