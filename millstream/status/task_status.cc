@@ -164,8 +164,7 @@ void TaskStatus::Sample() {
   recent_.push_back(point);
   // One that is older than the window stays: the window begins there.
   while (recent_.size() > 2 && recent_[1].time <= point.time - kWindow) recent_.pop_front();
-  point.links.clear();
-  history_.Add(std::move(point));
+  history_.Add(point);
 }
 
 // Returns the newest global step that was fetched; -1: none was.
@@ -246,7 +245,7 @@ void TaskStatus::AppendPast(double since, Json* json) const {
   (*json)["history_columns"] = {"time",           "steps",          "parts",      "bytes_sent",
                                 "bytes_received", "resident_bytes", "global_step"};
   Json& history = (*json)["history"] = Json::array();
-  for (const Point& p : history_.points()) {
+  for (const Totals& p : history_.points()) {
     if (p.time <= since) continue;
     history.push_back(
         {p.time, p.steps, p.parts, p.bytes_sent, p.bytes_received, p.resident, NumberOrNull(p.global_step)});

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "millstream/distributed/master/master.h"
@@ -50,11 +51,15 @@ class TaskStatus {
 
  private:
   // Sums since the start, but for memory and the global step (-1: unknown).
-  struct Point {
+  struct Totals {
     double time = 0;
     uint64_t steps = 0, parts = 0, own = 0, own_nanos = 0, bytes_sent = 0, bytes_received = 0;
     int64_t resident = 0, global_step = -1;
-    std::vector<LinkTable::Row> links;  // empty in history_
+  };
+  // Kept 600 times for as long as the task lives, so without memory of its own.
+  static_assert(std::is_trivially_copyable_v<Totals>);
+  struct Point : Totals {
+    std::vector<LinkTable::Row> links;
   };
   struct Rates;
 
@@ -72,7 +77,7 @@ class TaskStatus {
 
   mutable Mutex mu_;
   std::deque<Point> recent_ ABSL_GUARDED_BY(mu_);  // of the last seconds: rates
-  History<Point> history_ ABSL_GUARDED_BY(mu_){600};
+  History<Totals> history_ ABSL_GUARDED_BY(mu_){600};
   ScalarCurves curves_ ABSL_GUARDED_BY(mu_);
   int64_t fetched_step_ ABSL_GUARDED_BY(mu_) = -1;
 };
