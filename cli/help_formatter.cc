@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "cli/text_layout.h"
 
@@ -56,11 +57,17 @@ std::string WrapEntry(const std::string& name, absl::string_view text, int colum
   return out;
 }
 
+// Types and ranges as CLI11 names them, "INT:INT in [0 - 64]", without what they say twice: "INT in [0 - 64]".
+std::string WithoutRepetitions(const std::string& options) {
+  return absl::StrReplaceAll(options,
+                             {{":INT in ", " in "}, {":FLOAT in ", " in "}, {":NUMBER >", " >"}, {",... ...", ",..."}});
+}
+
 }  // namespace
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
-  return WrapEntry(make_option_name(option, is_positional) + make_option_opts(option), make_option_desc(option),
-                   columns_);
+  return WrapEntry(make_option_name(option, is_positional) + WithoutRepetitions(make_option_opts(option)),
+                   make_option_desc(option), columns_);
 }
 
 // The list of commands has the first line of each; its own --help says more.

@@ -94,7 +94,8 @@ StatusOr<float> Accuracy(Session& session, const Model& model, const LabeledImag
                                 {model.accuracy.name()}, {}, &out));
     sum += out[0].scalar<float>();
   }
-  return static_cast<float>(sum / static_cast<double>(test.size() / kChunk));
+  const int64_t chunks = (test.size() + kChunk - 1) / kChunk;
+  return static_cast<float>(sum / static_cast<double>(chunks));
 }
 
 Status Train(const char* name, int64_t batch, int steps, Mnist& mnist) {

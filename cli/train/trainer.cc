@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "millstream/framework/evaluation_results.h"
+#include "millstream/framework/monitoring/evaluation_results.h"
 #include "millstream/train/sessions/basic_hooks.h"
 
 namespace millstream::cli {

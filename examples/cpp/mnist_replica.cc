@@ -198,6 +198,7 @@ Status Run(const Flags& flags) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): of CLI11, if the flags are declared wrongly, and the end of memory.
 int main(int argc, char** argv) {
   Flags flags;
   CLI::App app("Distributed training of one hidden layer on MNIST");

@@ -158,6 +158,7 @@ Status Run(const Flags& flags) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): of CLI11, if the flags are declared wrongly, and the end of memory.
 int main(int argc, char** argv) {
   Flags flags;
   CLI::App app("Learns whether sequences grow");

@@ -9,7 +9,7 @@
 #include "millstream/distributed/link/hub_registry.h"
 #include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/server.h"
-#include "millstream/framework/census.h"
+#include "millstream/framework/monitoring/census.h"
 #include "millstream/graph/scope.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/runtime/local_server.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "millstream/distributed/wire/rpc.h"
-#include "millstream/framework/evaluation_results.h"
+#include "millstream/framework/monitoring/evaluation_results.h"
 
 namespace millstream {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "millstream/base/version.h"
-#include "millstream/framework/census.h"
+#include "millstream/framework/monitoring/census.h"
 #include "millstream/status/graph_view.h"
 #include "millstream/status/json_text.h"
 #include "millstream/status/process_memory.h"

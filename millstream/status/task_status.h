@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "millstream/distributed/master/master.h"
-#include "millstream/framework/evaluation_results.h"
+#include "millstream/framework/monitoring/evaluation_results.h"
 #include "millstream/status/history.h"
 #include "millstream/status/scalar_curves.h"
 #include "millstream/status/task_reports.h"

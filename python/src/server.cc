@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "millstream/distributed/link/hub_registry.h"
-#include "millstream/framework/evaluation_results.h"
+#include "millstream/framework/monitoring/evaluation_results.h"
 #include "millstream/proto/tensorflow_server.pb.h"
 #include "millstream/status/evaluation_message.h"
 #include "millstream/status/start_server.h"

@@ -150,7 +150,7 @@ def hook_command(step):
 
 def test_pre_commit_runs_every_check():
     hooks = dict(re.findall(r"\{id: (\w+),[^}]*?\bentry: ([^,}]*)", (ROOT / ".pre-commit-config.yaml").read_text()))
-    assert hooks == {step.name: hook_command(step) for step in check.SOURCES + check.BUILT + check.BEFORE_PUSH}
+    assert hooks == {step.name: hook_command(step) for step in check.SOURCES + check.BUILT}
 
 
 def test_nightly_makes_the_packages():
@@ -269,9 +269,15 @@ def test_with_little_time_the_latest_changes_are_read_first(tmp_path, monkeypatc
     assert analyze.latest_first([large, small], ["c.cc", "a.cc", "b.cc", "d.cc"]) == [large, small]
 
 
-def test_changed_sources_are_read_for_a_bounded_time():
-    tidy = next(step for step in check.SOURCES + check.BUILT + check.BEFORE_PUSH if step.name == "tidy")
-    assert tidy.command[:2] == ["tools/checks/analyze.py", "--seconds"]
+def test_ci_reads_changed_sources_for_a_bounded_time():
+    tidy = next(step for step in check.BUILT if step.name == "tidy")
+    assert tidy.command[:2] == ["tools/checks/analyze.py", "--seconds"] and float(tidy.command[2]) < 300
+    assert "stage make check-built" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_ci_reads_every_source_that_locks_for_thread_safety():
+    [threads] = [step for step in check.BUILT if step.name == "threads"]
+    assert threads.command == ["tools/checks/analyze.py", "--thread-safety", "--guarded"]
 
 
 def test_names_in_generated_headers_do_not_count(analysis):

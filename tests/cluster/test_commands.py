@@ -2,6 +2,7 @@
 """The commands around a cluster, as a person types them: server, check, stop, trace."""
 import json
 import os
+import re
 import pathlib
 import subprocess
 import sys
@@ -101,6 +102,13 @@ def test_the_sources_register_the_commands_that_the_program_lists(program):
     listed = _run(program, "no-such-command").stderr.partition("there are: ")[2].strip().split(", ")
     assert set(_registered_commands()) - set(listed) == {"agent", "reference"}  # used by other parts of the project, not by people
     assert set(listed) <= set(_registered_commands())
+
+
+@pytest.mark.parametrize("command", _registered_commands())
+def test_help_names_types_and_ranges_once(program, command):
+    shown = _run(program, command, "--help").stdout
+    assert not re.search(r"(INT|FLOAT):(INT|FLOAT|NUMBER) |\.\.\. \.\.\.", shown), shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("command", _registered_commands())

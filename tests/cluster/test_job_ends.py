@@ -47,10 +47,10 @@ if flags.fails:
 '''
 
 
-def _in_graph(make_tasks, style, client, *flags):
+def _in_graph(make_tasks, style, client, *flags, links="shm,tcp,grpc"):
     command = [sys.executable, "-c", IN_GRAPH, f"--style={style}", f"--client={client}", *flags]
     tasks = make_tasks(lambda job, index: command, ps=1, worker=3)
-    tasks.start_all()
+    tasks.start_all(MILLSTREAM_LINKS=links)
     if client == "outside":
         for index in range(3):
             tasks.wait_for("worker", index, "SERVES")
@@ -58,9 +58,10 @@ def _in_graph(make_tasks, style, client, *flags):
     return tasks
 
 
+@pytest.mark.parametrize("links", ["shm,tcp,grpc", "tcp", "grpc"])
 @pytest.mark.parametrize("style,client", [("monitored", "inside"), ("plain", "inside"), ("monitored", "outside")])
-def test_the_only_client_ends_well(make_tasks, style, client):
-    tasks = _in_graph(make_tasks, style, client)
+def test_the_only_client_ends_well(make_tasks, style, client, links):
+    tasks = _in_graph(make_tasks, style, client, links=links)
     assert set(tasks.ends().values()) == {0}, tasks.everything()
     assert [task for task in tasks.processes if "AFTER" in tasks.text(*task)] == [("client" if client == "outside" else "worker", 0)]
 

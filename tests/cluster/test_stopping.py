@@ -64,18 +64,23 @@ LINKS = ["shm,tcp,grpc", "tcp", "grpc"]
 def _jobs():
     """All modes with 1 to 3 ps (none where the workers have the variables) and 1 to 3 workers. Ways to stop and links take turns, so that each
     meets each number of ps, each number of workers and each mode."""
-    for m, mode in enumerate(["async", "sync", "dc-asgd"]):
+    for m, mode in enumerate(["async", "sync", "dc-asgd", "ssp", "hierarchical"]):
         for ps in range(3):
             for workers in range(3):
                 yield mode, ps + 1, workers + 1, HOWS[(ps + workers + m) % 3], LINKS[(ps + 2 * workers + m) % 3]
-    for workers in range(3):
-        for h, how in enumerate(HOWS):
-            yield "allreduce", 0, workers + 1, how, LINKS[(workers + h) % 3]
+    for mode in ("allreduce", "local-sgd"):
+        for workers in range(3):
+            for h, how in enumerate(HOWS):
+                yield mode, 0, workers + 1, how, LINKS[(workers + h) % 3]
+
+
+def _flags(mode, workers):
+    return {"group_size": min(workers, 2)} if mode == "hierarchical" else {}  # of 3 workers, one is a group by itself
 
 
 @pytest.mark.parametrize("mode,ps,workers,how,links", list(_jobs()))
 def test_training(program, train, mode, ps, workers, how, links):
-    tasks = train(ps=ps, workers=workers, mode=mode)
+    tasks = train(ps=ps, workers=workers, mode=mode, **_flags(mode, workers))
     tasks.start_all(MILLSTREAM_LINKS=links)
     for index in range(workers):
         tasks.wait_for("worker", index, '"event":"progress"')

@@ -41,6 +41,19 @@ if flags.style == "horovod":
                                            hooks=[hvd.BroadcastGlobalVariablesHook(0)]) as session:
         while not session.should_stop():
             work(session, train)
+elif flags.style in ("allreduce", "local-sgd"):
+    server = tf.train.Server({"worker": hosts}, job_name="worker", task_index=flags.task_index)
+    with tf.device("/job:worker/task:%d" % flags.task_index):
+        step = tf.train.get_or_create_global_step()
+        optimizer = tf.train.GradientDescentOptimizer(1e-6)
+        optimizer = (tf.train.DistributedOptimizer(optimizer, len(hosts)) if flags.style == "allreduce"
+                     else tf.train.LocalSGDOptimizer(optimizer, len(hosts), average_every=2))
+        train = optimizer.minimize(loss(), global_step=step)
+    config = tf.ConfigProto(device_filters=["/job:worker/task:%d" % flags.task_index])
+    with tf.train.MonitoredTrainingSession(server.target, is_chief=True, checkpoint_dir=flags.checkpoints if chief else None,
+                                           hooks=[optimizer.make_session_run_hook(chief)], config=config) as session:
+        while not session.should_stop():
+            work(session, train)
 else:
     strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
     with strategy.scope():
@@ -56,13 +69,22 @@ print("AFTER", flush=True)
 STATUS = {signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGINT: -signal.SIGINT, "stop": 0}
 
 
-@pytest.mark.parametrize("how", list(STATUS))
-@pytest.mark.parametrize("style", ["horovod", "multi worker"])
-def test_training(program, make_tasks, style, how):
+LINKS = ["shm,tcp,grpc", "tcp", "grpc"]
+
+
+def _jobs():
+    """Every style with every way to stop; links and 2 or 3 workers take turns."""
+    for s, style in enumerate(["horovod", "multi worker", "allreduce", "local-sgd"]):
+        for h, how in enumerate(STATUS):
+            yield style, how, 2 + (s + h) % 2, LINKS[(s + h) % 3]
+
+
+@pytest.mark.parametrize("style,how,workers,links", list(_jobs()))
+def test_training(program, make_tasks, style, how, workers, links):
     command = [sys.executable, "-c", SCRIPT, f"--style={style}"]
-    tasks = make_tasks(lambda job, index: [*command, f"--checkpoints={tasks.checkpoints}"], worker=2)
-    tasks.start_all()
-    for index in (0, 1):
+    tasks = make_tasks(lambda job, index: [*command, f"--checkpoints={tasks.checkpoints}"], worker=workers)
+    tasks.start_all(MILLSTREAM_LINKS=links)
+    for index in range(workers):
         tasks.wait_for("worker", index, "TRAINS")
     if how == "stop":
         done = subprocess.run([program, "stop", "--cluster", tasks.cluster], capture_output=True, text=True, timeout=90)

@@ -14,7 +14,7 @@ parser = argparse.ArgumentParser()
 for name in ("ps_hosts", "worker_hosts", "job_name", "style", "checkpoints"):
     parser.add_argument("--" + name)
 parser.add_argument("--task_index", type=int)
-parser.add_argument("--sync", action="store_true")
+parser.add_argument("--mode")
 flags = parser.parse_args()
 tf.logging.set_verbosity(tf.logging.INFO)
 cluster = tf.train.ClusterSpec({"ps": flags.ps_hosts.split(","), "worker": flags.worker_hosts.split(",")})
@@ -26,13 +26,15 @@ chief, n = flags.task_index == 0, 0
 with tf.device(tf.train.replica_device_setter(worker_device="/job:worker/task:%d" % flags.task_index, cluster=cluster)):
     step = tf.train.get_or_create_global_step()
     w = tf.get_variable("w", [4, 4])
-    optimizer, hooks = tf.train.GradientDescentOptimizer(1e-6), []
-    if flags.sync:
-        workers = cluster.num_tasks("worker")
+    optimizer, workers = tf.train.GradientDescentOptimizer(1e-6), cluster.num_tasks("worker")
+    if flags.mode == "sync":
         optimizer = tf.train.SyncReplicasOptimizer(optimizer, workers, workers)
+    elif flags.mode == "ssp":
+        optimizer = tf.train.StaleSynchronousOptimizer(optimizer, 2, workers, flags.task_index)
+    elif flags.mode == "hierarchical":
+        optimizer = tf.train.HierarchicalOptimizer(optimizer, workers, flags.task_index, group_size=2)
     train = optimizer.minimize(tf.reduce_sum(w * w), global_step=step)
-    if flags.sync:
-        hooks = [optimizer.make_session_run_hook(chief)]
+    hooks = {"sync": lambda: [optimizer.make_session_run_hook(chief)], "async": list}.get(flags.mode, lambda: [optimizer.make_session_run_hook()])()
 config = tf.ConfigProto(device_filters=["/job:ps", "/job:worker/task:%d" % flags.task_index])
 
 
@@ -82,8 +84,8 @@ MANAGED = ["monitored", "monitored without with", "managed", "prepared"]
 
 @pytest.fixture
 def script(make_tasks):
-    def make(style="monitored", ps=1, workers=2, sync=False):
-        command = [sys.executable, "-c", SCRIPT, f"--style={style}", *(["--sync"] if sync else [])]
+    def make(style="monitored", ps=1, workers=2, mode="async"):
+        command = [sys.executable, "-c", SCRIPT, f"--style={style}", f"--mode={mode}"]
         tasks = make_tasks(lambda job, index: [*command, f"--checkpoints={tasks.checkpoints}"], ps=ps, worker=workers)
         return tasks
     return make
@@ -121,13 +123,24 @@ def test_a_worker_that_waits_for_the_chief(program, script, how, style):
     assert tasks.end("worker", 1) == STATUS[how] and tasks.end("ps", 0) == STATUS[how], tasks.everything()
 
 
-@pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("style,ps,sync", [*[(style, 1, False) for style in MANAGED], ("monitored", 3, False),
-                                           ("monitored", 2, True), ("plain", 1, False)])
-def test_training(program, script, how, style, ps, sync):
-    tasks = script(style, ps=ps, sync=sync)
-    tasks.start_all()
-    for index in (0, 1):
+LINKS = ["shm,tcp,grpc", "tcp", "grpc"]
+
+
+def _jobs():
+    """Every style, and every mode with 1 to 3 ps and as many workers as make it wait. Links take turns with ways to stop."""
+    jobs = [*[(style, 1, 2, "async") for style in MANAGED], ("plain", 1, 2, "async"), ("monitored", 3, 1, "async"), ("monitored", 2, 3, "async")]
+    for mode in ("sync", "ssp", "hierarchical"):
+        jobs += [("monitored", 1, 3, mode), ("monitored", 2, 2, mode), ("monitored", 3, 1, mode)]
+    for j, job in enumerate(jobs):
+        for h, how in enumerate(HOWS):
+            yield *job, how, LINKS[(j + h) % 3]
+
+
+@pytest.mark.parametrize("style,ps,workers,mode,how,links", list(_jobs()))
+def test_training(program, script, style, ps, workers, mode, how, links):
+    tasks = script(style, ps=ps, workers=workers, mode=mode)
+    tasks.start_all(MILLSTREAM_LINKS=links)
+    for index in range(workers):
         tasks.wait_for("worker", index, "TRAINS")
     _end_all(program, tasks, how)
     assert set(tasks.ends().values()) == {STATUS[how]}, tasks.everything()
@@ -136,7 +149,7 @@ def test_training(program, script, how, style, ps, sync):
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_frozen_worker_of_a_sync_job(script, how):
-    tasks = script(sync=True)
+    tasks = script(mode="sync")
     tasks.start_all()
     for index in (0, 1):
         tasks.wait_for("worker", index, "TRAINS")
@@ -173,7 +186,7 @@ signal.signal(signal.SIGTERM, handler)
 def test_a_program_with_its_own_handler_is_left_to_it(program, make_tasks):
     program_text = SCRIPT.replace("import argparse\n", "import argparse\n" + OWN_HANDLER, 1).replace(
         "while not session.should_stop():", "while flags.style != 'done':")
-    command = [sys.executable, "-c", program_text, "--style=monitored"]
+    command = [sys.executable, "-c", program_text, "--style=monitored", "--mode=async"]
     tasks = make_tasks(lambda job, index: [*command, f"--checkpoints={tasks.checkpoints}"], ps=1, worker=1)
     tasks.start_all()
     tasks.wait_for("worker", 0, "TRAINS")

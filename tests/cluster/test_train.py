@@ -84,8 +84,7 @@ class _Job:
         return next(e["pid"] for e in self.events if e["event"] == "started" and e["task"] == task)
 
 
-OTHER_MODES = ["ssp", "local-sgd", "hierarchical"]
-MODES = ["async", "sync", "dc-asgd", "allreduce", *OTHER_MODES]
+MODES = ["async", "sync", "dc-asgd", "allreduce", "ssp", "local-sgd", "hierarchical"]
 # Steps are few: enough to tell learning from guessing (10 %).
 STEPS_AND_ACCURACY = {"softmax": (400, 0.8), "linear": (400, 0.6), "mlp": (400, 0.85), "lenet": (100, 0.6), "wide-deep": (400, 0.85)}
 MODELS = list(STEPS_AND_ACCURACY)
@@ -150,8 +149,8 @@ LINKS = ["shm,tcp,grpc", "tcp", "grpc"]
 
 
 # Each run is short; two at a time keep two cores busy while tasks start and end. Links take turns: each meets each size in each mode.
-# OTHER_MODES differ from the rest only in who waits for whom: they meet a dense model and one with sparse gradients.
-@pytest.mark.parametrize("model, mode", [(model, mode) for mode in MODES for model in (("mlp", "wide-deep") if mode in OTHER_MODES else MODELS)])
+# Hierarchical training meets a dense model and one with sparse gradients until its workers have been seen to end reliably (docs/roadmap.md).
+@pytest.mark.parametrize("model, mode", [(model, mode) for mode in MODES for model in (("mlp", "wide-deep") if mode == "hierarchical" else MODELS)])
 def test_every_size_of_cluster(program, tiny_images, tmp_path, model, mode):
     turn = MODELS.index(model)
     servers, workers = ((0,), (1, 2, 3, 4)) if mode in ("allreduce", "local-sgd") else ((1, 2, 3), (1, 2, 3))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/millstream.h"
 #include "millstream/train/layers/embedding.h"
+#include "millstream/train/layers/hash_embedding.h"
 #include "millstream/train/saving/saver.h"
 #include "tests/twins/program.h"
 
@@ -55,10 +56,42 @@ void Partitioners(const Scope& s) {
       .GetPartitioned("b", Shape({6, 2}), {.initializer = ZerosInitializer()});
 }
 
+void Hash(const Scope& root, DType key, const HashEmbeddingUpdate& update, int shards, int lookups) {
+  const VariableScope variables = WithReplicaDevices(root, {.ps_tasks = 2});
+  const Scope& s = variables.scope();
+  HashEmbedding table(s, "words", {.width = 4, .key_dtype = key, .shards = shards, .min_count = 2});
+  std::vector<Output> losses;
+  for (int i = 0; i < lookups; ++i)
+    losses.push_back(L2Loss(s, table.Lookup(s, Placeholder(s, "keys", PartialShape({-1, 2}), key))));
+  table.Minimize(s, lookups == 1 ? losses[0] : s.Op("AddN", losses), update);
+  table.Find(s, Placeholder(s, "known", PartialShape({5}), key));
+  const Output before = Placeholder(s, "before", PartialShape(Shape()), DType::kInt64);
+  table.Evict(s, before, Placeholder(s, "max_rows", PartialShape(Shape()), DType::kInt64));
+  table.Size(s);
+}
+
+void AddHashPrograms(Programs* programs) {
+  using Rule = HashEmbeddingUpdate::Rule;
+  const HashEmbeddingUpdate sgd = {.rule = Rule::kGradientDescent, .learning_rate = 0.5f};
+  const HashEmbeddingUpdate adagrad = {
+      .rule = Rule::kAdagrad, .learning_rate = 0.5f, .initial_accumulator_value = 0.25f};
+  const HashEmbeddingUpdate adam = {.rule = Rule::kAdam, .learning_rate = 0.5f};
+  for (const auto& [name, update] : {std::pair("sgd", sgd), std::pair("adagrad", adagrad), std::pair("adam", adam)}) {
+    for (const int shards : {1, 3}) {
+      for (const DType key : {DType::kInt64, DType::kString}) {
+        programs->push_back(
+            {absl::StrCat("hash.", name, ".shards", shards, ".", key == DType::kInt64 ? "int64" : "string"),
+             [=, update = update](const Scope& s) { Hash(s, key, update, shards, 1); }});
+      }
+    }
+  }
+  programs->push_back({"hash.two_lookups", [=](const Scope& s) { Hash(s, DType::kInt64, sgd, 2, 2); }});
+}
+
 }  // namespace
 
 Programs EmbeddingPrograms() {
-  return {
+  Programs programs = {
       {"lookup", [](const Scope& s) { Lookup(s, {}); }},
       {"lookup.max_norm", [](const Scope& s) { Lookup(s, {.max_norm = 1.0}); }},
       {"tables.mod", [](const Scope& s) { Tables(s, Strategy::kMod); }},
@@ -73,6 +106,8 @@ Programs EmbeddingPrograms() {
       {"sparse.mean.weighted", [](const Scope& s) { Sparse(s, Combiner::kMean, true); }},
       {"sparse.sqrtn.weighted", [](const Scope& s) { Sparse(s, Combiner::kSqrtN, true); }},
   };
+  AddHashPrograms(&programs);
+  return programs;
 }
 
 }  // namespace millstream::twins

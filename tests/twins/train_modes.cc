@@ -8,10 +8,10 @@ namespace millstream::twins {
 namespace {
 
 // One of two workers, on a model as RunTrainingWorker() places it (cli/train/worker.cc).
-void TrainMode(const Scope& root, const std::string& name, int num_ps, bool is_chief) {
+void TrainMode(const Scope& root, const std::string& name, const cli::GivenFlags& given, int num_ps, bool is_chief) {
   const StatusOr<const cli::Mode*> mode = cli::Registry<cli::Mode>::Find(name);
   if (!mode.ok()) return root.Fail(mode.status());
-  const StatusOr<cli::OwnFlagValues> flags = cli::OwnFlagValues::Read((*mode)->flags, {});
+  const StatusOr<cli::OwnFlagValues> flags = cli::OwnFlagValues::Read((*mode)->flags, given);
   if (!flags.ok()) return root.Fail(flags.status());
   ReplicaDeviceOptions devices;
   devices.ps_tasks = num_ps;
@@ -35,20 +35,36 @@ void TrainMode(const Scope& root, const std::string& name, int num_ps, bool is_c
   }
 }
 
+struct ModeProgram {
+  std::string name, mode;
+  cli::GivenFlags flags;
+};
+
 }  // namespace
 
 Programs TrainModePrograms() {
-  Programs programs;
-  for (const bool is_chief : {false, true}) {
-    const std::string who = is_chief ? ".chief" : "";
-    for (const char* const name : {"async", "sync", "dc-asgd"}) {
-      for (int ps = 1; ps <= 3; ++ps) {
-        programs.push_back(
-            {absl::StrCat(name, ".ps", ps, who), [=](const Scope& s) { TrainMode(s, name, ps, is_chief); }});
-      }
-    }
-    programs.push_back({"allreduce" + who, [=](const Scope& s) { TrainMode(s, "allreduce", 0, is_chief); }});
+  const std::vector<ModeProgram> with_ps = {{"async", "async", {}},
+                                            {"sync", "sync", {}},
+                                            {"dc-asgd", "dc-asgd", {}},
+                                            {"ssp", "ssp", {}},
+                                            {"hierarchical.groups_of_2", "hierarchical", {{"group_size", "2"}}},
+                                            {"hierarchical.groups_of_1", "hierarchical", {{"group_size", "1"}}}};
+  std::vector<ModeProgram> without_ps = {{"allreduce", "allreduce", {}}, {"local-sgd", "local-sgd", {}}};
+  for (const char* const kind : {"fp16", "bf16", "topk"}) {
+    without_ps.push_back(
+        {absl::StrCat("allreduce.", kind), "allreduce", {{"compression", kind}, {"topk_ratio", "0.1"}}});
   }
+  Programs programs;
+  const auto add = [&](const std::string& name, const ModeProgram& program, int ps) {
+    for (const bool is_chief : {false, true}) {
+      programs.push_back({absl::StrCat(name, is_chief ? ".chief" : ""),
+                          [=](const Scope& s) { TrainMode(s, program.mode, program.flags, ps, is_chief); }});
+    }
+  };
+  for (const ModeProgram& program : with_ps) {
+    for (int ps = 1; ps <= 3; ++ps) add(absl::StrCat(program.name, ".ps", ps), program, ps);
+  }
+  for (const ModeProgram& program : without_ps) add(program.name, program, 0);
   return programs;
 }
 

@@ -11,7 +11,7 @@
 #include "millstream/distributed/cluster/session_cluster.h"
 #include "millstream/distributed/worker/applied_updates.h"
 #include "millstream/distributed/worker/task_exchange.h"
-#include "millstream/framework/census.h"
+#include "millstream/framework/monitoring/census.h"
 #include "millstream/runtime/sessions/session_runtime.h"
 
 namespace millstream {

@@ -11,7 +11,7 @@
 
 #include "millstream/base/cancellation.h"
 #include "millstream/base/thread_pool.h"
-#include "millstream/framework/census.h"
+#include "millstream/framework/monitoring/census.h"
 #include "millstream/tensor/tensor.h"
 
 namespace millstream {

@@ -10,7 +10,7 @@
 
 #include "millstream/base/cancellation.h"
 #include "millstream/base/thread_pool.h"
-#include "millstream/framework/census.h"
+#include "millstream/framework/monitoring/census.h"
 #include "millstream/ops/queues/queue_store.h"
 
 namespace millstream {

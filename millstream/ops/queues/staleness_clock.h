@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "millstream/base/timer_queue.h"
-#include "millstream/framework/census.h"
+#include "millstream/framework/monitoring/census.h"
 #include "millstream/ops/resources/parked_call.h"
 
 namespace millstream {

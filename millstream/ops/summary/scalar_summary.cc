@@ -2,7 +2,7 @@
 #include <set>
 #include <string>
 
-#include "millstream/framework/census.h"
+#include "millstream/framework/monitoring/census.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/summary/summary_output.h"
 #include "millstream/proto/summary.pb.h"

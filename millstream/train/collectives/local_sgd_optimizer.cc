@@ -17,10 +17,9 @@ class LocalSgdHook final : public SessionRunHook {
       : optimizer_(optimizer), broadcast_(std::move(broadcast)) {}
 
   Status Begin(const Scope& scope) override {
-    RETURN_IF_ERROR(broadcast_->Begin(scope));
     ASSIGN_OR_RETURN(step_, StepReader::FindFor(scope, "LocalSgdOptimizer"));
-    average_ = optimizer_.AverageOp(scope);
-    return scope.status();
+    average_ = optimizer_.AverageOp(scope);  // before the broadcast: all workers count instance keys in this order
+    return broadcast_->Begin(scope);
   }
   Status AfterCreateSession(Session& session, Coordinator& coordinator) override {
     RETURN_IF_ERROR(broadcast_->AfterCreateSession(session, coordinator));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/train/layers/hash_embedding.h"
 
-#include "millstream/graph/gradients/gradient.h"
+#include <algorithm>
+
 #include "millstream/train/operators/operators.h"
 
 namespace millstream {
@@ -21,21 +22,24 @@ std::vector<Output> DealOut(const Scope& s, Output values, Output shards, size_t
   return parts;
 }
 
-Output ShardOf(const Scope& s, Output keys, int64_t count) {
-  const Output shard = keys.dtype() == DType::kString ? s.Op("StringToHashBucketFast", {keys}, {{"num_buckets", count}})
-                                                      : s.Op("FloorMod", {keys, s.Const(count)});
+Output ShardOf(const Scope& s, Output keys, int count) {
+  const Output shard = keys.dtype() == DType::kString
+                           ? s.Op("StringToHashBucketFast", {keys}, {{"num_buckets", int64_t{count}}})
+                           : operators::FloorMod(s, keys, count);
   return CastTo(s, shard, DType::kInt32);
 }
 
-// One after the other, along the first axis.
-Output Joined(const Scope& s, std::vector<Output> parts) {
-  if (parts.size() == 1) return parts[0];
-  const auto count = static_cast<int64_t>(parts.size());
-  parts.push_back(s.Const(0));
-  return s.Op("ConcatV2", parts, {{"N", count}});
+Output Reshape(const Scope& s, Output x, const Operand& shape) { return OpNamed(s, "", "Reshape", {x, shape}); }
+Output Gather(const Scope& s, Output rows, Output indices) {
+  return OpNamed(s, "", "GatherV2", {rows, indices, Tensor::Scalar<int32_t>(0)});
 }
 
-std::vector<Tensor> NamesOf(const std::string& name) {
+// One after the other, along the first axis.
+Output Joined(const Scope& s, const std::vector<Output>& parts) {
+  return parts.size() == 1 ? parts[0] : operators::Concat(s, {parts.begin(), parts.end()});
+}
+
+std::vector<Tensor> StateNamesOf(const std::string& name) {
   std::vector<std::string> names, slices(kParts);
   for (const char* part : kState) names.push_back(absl::StrCat(name, "-", part));
   return {Tensor::Vector(names), Tensor::Vector(slices)};
@@ -47,30 +51,44 @@ struct Numbers {
   std::vector<std::pair<GraphVariable, Output>> powers;  // of Adam: multiplied after each step
 };
 
-Numbers NumbersOf(const Scope& s, const std::string& name, Node* beside, const HashEmbeddingUpdate& update) {
-  Numbers numbers{{s.Const(update.learning_rate)}, {}};
-  if (update.rule != HashEmbeddingUpdate::Rule::kAdam) return numbers;
+Numbers NumbersOf(const Scope& s, Node* beside, const HashEmbeddingUpdate& update) {
+  if (update.rule != HashEmbeddingUpdate::Rule::kAdam) return {{s.Const(update.learning_rate)}, {}};
+  Numbers numbers;
   for (const auto& [what, beta] : {std::pair{"beta1_power", update.beta1}, std::pair{"beta2_power", update.beta2}}) {
     VariableOptions options;
     options.initial_constant = Tensor::Scalar(beta);
     options.trainable = false;
-    const GraphVariable power =
-        MakeVariable(s.ColocateWith(beside), s.UniqueName(absl::StrCat(name, "_", what)), Shape(), options);
-    numbers.inputs.push_back(power.value);
-    numbers.powers.emplace_back(power, s.Const(beta));
+    numbers.powers.emplace_back(MakeVariable(s.ColocateWith(beside), s.UniqueName(what), Shape(), options), Output());
   }
+  numbers.inputs.push_back(s.Const(update.learning_rate));
+  for (const auto& [power, beta] : numbers.powers) numbers.inputs.push_back(power.value);
   for (const float number : {update.beta1, update.beta2, update.epsilon}) numbers.inputs.push_back(s.Const(number));
+  for (size_t i = 0; i < numbers.powers.size(); ++i) numbers.powers[i].second = numbers.inputs[3 + i];
   return numbers;
 }
 
-const char* OpOf(HashEmbeddingUpdate::Rule rule) {
+// What follows the updates, which `s` waits for.
+std::vector<Node*> MultiplyPowers(const Scope& s, const Numbers& numbers) {
+  std::vector<Node*> assigned;
+  for (const auto& [power, beta] : numbers.powers) {
+    const Output next = operators::Mul(s, power, beta);
+    assigned.push_back(s.ok() ? AssignVariable(s, power, next, /*use_locking=*/false).node : nullptr);
+  }
+  return assigned;
+}
+
+// The op of a rule, and the class of Python that it is, after which its nodes are named.
+struct RuleNames {
+  const char *op, *optimizer;
+};
+RuleNames NamesOf(HashEmbeddingUpdate::Rule rule) {
   switch (rule) {
     case HashEmbeddingUpdate::Rule::kAdagrad:
-      return "HashEmbeddingApplyAdagrad";
+      return {"HashEmbeddingApplyAdagrad", "AdagradOptimizer"};
     case HashEmbeddingUpdate::Rule::kAdam:
-      return "HashEmbeddingApplyAdam";
+      return {"HashEmbeddingApplyAdam", "AdamOptimizer"};
     default:
-      return "HashEmbeddingApplyGradientDescent";
+      return {"HashEmbeddingApplyGradientDescent", "GradientDescentOptimizer"};
   }
 }
 
@@ -90,32 +108,45 @@ HashEmbedding::HashEmbedding(const Scope& scope, const std::string& name, const 
                                                    {"scale", options.scale},
                                                    {"seed", options.seed},
                                                    {"shared_name", shard}}));
+    if (!scope.ok()) return;
+    exports_.push_back(scope.NameScope(shard + "_export")
+                           .ColocateWith(handles_.back().node)
+                           .Add("HashEmbeddingExport", {handles_.back()}, {{"Tkeys", options.key_dtype}}));
   }
 }
 
 HashEmbedding::Batch HashEmbedding::FindUnique(const Scope& s, Output keys, bool train, Output step) const {
   const size_t count = handles_.size();
-  Node* unique = s.Add("UniqueWithCounts", {s.Op("Reshape", {keys, s.Constant({-1})})});
+  Node* unique = s.Add("UniqueWithCounts", {Reshape(s, keys, std::vector<int32_t>{-1})});
   if (unique == nullptr) return {};
-  const Output order = s.Op("Range", {s.Const(0), s.Op("Size", {Output(unique, 0)}), s.Const(1)});
-  const Output shards = ShardOf(s, Output(unique, 0), static_cast<int64_t>(count));
-  Batch batch = {Output(unique, 1), {}, DealOut(s, Output(unique, 0), shards, count), DealOut(s, order, shards, count)};
-  const std::vector<Output> counts = DealOut(s, CastTo(s, Output(unique, 2), DType::kInt64), shards, count);
+  const Output order = operators::Range(s, 0, operators::SizeOf(s, Output(unique, 0)));
+  Batch batch = {Output(unique, 1), {}, {Output(unique, 0)}, {order}};
+  std::vector<Output> counts = {Output(unique, 2)};
+  if (count > 1) {
+    const Output shards = ShardOf(s, Output(unique, 0), static_cast<int>(count));
+    for (std::vector<Output>* parts : {&batch.keys, &batch.places, &counts})
+      *parts = DealOut(s, parts->front(), shards, count);
+  }
   if (train && !step) step = s.Const(int64_t{0});
-  std::vector<Output> inputs = batch.places;
+  std::vector<Output> rows;
   for (size_t i = 0; i < count && s.ok(); ++i) {
     const Scope there = s.ColocateWith(handles_[i].node);
-    inputs.push_back(train ? there.Op("HashEmbeddingLookup", {handles_[i], batch.keys[i], counts[i], step})
-                           : there.Op("HashEmbeddingFind", {handles_[i], batch.keys[i]}));
+    rows.push_back(train ? there.Op("HashEmbeddingLookup",
+                                    {handles_[i], batch.keys[i], CastTo(there, counts[i], DType::kInt64), step})
+                         : there.Op("HashEmbeddingFind", {handles_[i], batch.keys[i]}));
   }
-  const Output rows = s.Op("ParallelDynamicStitch", inputs, {{"N", static_cast<int64_t>(count)}});
-  batch.rows = s.Op("Reshape", {rows, s.Constant({-1, static_cast<int32_t>(options_.width)})});
+  if (!s.ok()) return {};
+  if (count > 1) {
+    std::vector<Output> inputs = batch.places;
+    inputs.insert(inputs.end(), rows.begin(), rows.end());
+    rows = {s.Op("ParallelDynamicStitch", inputs, {{"N", static_cast<int64_t>(count)}})};
+  }
+  batch.rows = Reshape(s, rows[0], std::vector<int32_t>{-1, static_cast<int32_t>(options_.width)});
   return batch;
 }
 
-Output HashEmbedding::Expand(const Scope& s, const Batch& batch, Output keys) const {
-  const Output positions = s.Op("Reshape", {batch.positions, s.Op("Shape", {keys})});
-  return s.Op("GatherV2", {batch.rows, positions, s.Const(0)});
+Output HashEmbedding::Expand(const Scope& s, const Batch& batch, Output keys) {
+  return Gather(s, batch.rows, Reshape(s, batch.positions, operators::ShapeOf(s, keys)));
 }
 
 Output HashEmbedding::Lookup(const Scope& scope, Output keys, Output step) {
@@ -127,57 +158,61 @@ Output HashEmbedding::Lookup(const Scope& scope, Output keys, Output step) {
 }
 
 Output HashEmbedding::Find(const Scope& scope, Output keys) const {
-  const Scope s = scope.NameScope(absl::StrCat(name_, "_find"));
+  const Scope s = scope.NameScope(absl::StrCat(name_, "_lookup"));
   const Batch batch = FindUnique(s, keys, /*train=*/false, {});
   return s.ok() ? Expand(s, batch, keys) : Output();
 }
 
-Node* HashEmbedding::Minimize(const Scope& scope, Output loss, const HashEmbeddingUpdate& update) {
+std::vector<Grad> HashEmbedding::GradientsOf(const Scope& scope, Output loss) const {
   if (batches_.empty()) scope.Fail(errors::InvalidArgument("Embedding ", name_, " has not been looked up"));
-  if (!scope.ok()) return nullptr;
-  const Scope s = scope.NameScope(absl::StrCat(name_, "_minimize"));
+  if (!scope.ok()) return {};
   std::vector<Output> rows;
   for (const Batch& batch : batches_) rows.push_back(batch.rows);
-  std::vector<Grad> grads;
-  if (Status status = AddSymbolicGradients(s, {loss}, rows, {}, &grads); !status.ok()) {
-    s.Fail(status);
-    return nullptr;
+  std::vector<Grad> gradients;
+  scope.Fail(AddSymbolicGradients(scope, {loss}, rows, {}, &gradients));
+  const auto is_none = [](const Grad& gradient) { return gradient.IsNone(); };
+  if (scope.ok() && std::all_of(gradients.begin(), gradients.end(), is_none))
+    scope.Fail(errors::InvalidArgument("The loss does not depend on embedding ", name_));
+  return gradients;
+}
+
+Node* HashEmbedding::Minimize(const Scope& scope, Output loss, const HashEmbeddingUpdate& update) {
+  const std::vector<Grad> gradients = GradientsOf(scope, loss);
+  if (!scope.ok()) return nullptr;
+  const RuleNames names = NamesOf(update.rule);
+  const Scope s = scope.NameScope(absl::StrCat(name_, "_", names.optimizer));
+  std::vector<std::pair<const Batch*, Output>> used;
+  for (size_t b = 0; b < gradients.size(); ++b) {
+    if (!gradients[b].IsNone()) used.emplace_back(&batches_[b], DenseGrad(s, gradients[b]));
   }
-  const Numbers numbers = NumbersOf(s, name_, handles_[0].node, update);
-  std::vector<std::vector<Output>> keys(handles_.size()), rows_of(handles_.size());
-  for (size_t b = 0; b < batches_.size() && s.ok(); ++b) {
-    if (grads[b].IsNone()) continue;
-    const Output dense = DenseGrad(s, grads[b]);
-    for (size_t i = 0; i < handles_.size(); ++i) {
-      keys[i].push_back(batches_[b].keys[i]);
-      rows_of[i].push_back(s.Op("GatherV2", {dense, batches_[b].places[i], s.Const(0)}));
-    }
-  }
-  if (keys[0].empty()) s.Fail(errors::InvalidArgument("The loss does not depend on embedding ", name_));
+  const Numbers numbers = NumbersOf(s, handles_[0].node, update);
   std::vector<Node*> updates;
   for (size_t i = 0; i < handles_.size() && s.ok(); ++i) {
-    std::vector<Output> inputs = {handles_[i], Joined(s, keys[i]), Joined(s, rows_of[i])};
+    std::vector<Output> keys, rows;
+    for (const auto& [batch, gradient] : used) {
+      keys.push_back(batch->keys[i]);
+      rows.push_back(Gather(s, gradient, batch->places[i]));
+    }
+    std::vector<Output> inputs = {handles_[i], Joined(s, keys), Joined(s, rows)};
     inputs.insert(inputs.end(), numbers.inputs.begin(), numbers.inputs.end());
     const Scope there = s.ColocateWith(handles_[i].node);
     updates.push_back(
         update.rule == HashEmbeddingUpdate::Rule::kAdagrad
-            ? there.Add(OpOf(update.rule), inputs, {{"initial_accumulator_value", update.initial_accumulator_value}})
-            : there.Add(OpOf(update.rule), inputs));
+            ? there.Add(names.op, inputs, {{"initial_accumulator_value", update.initial_accumulator_value}})
+            : there.Add(names.op, inputs));
   }
   if (!s.ok()) return nullptr;
-  const Scope after = s.WithControlDependencies(updates);
-  for (const auto& [power, beta] : numbers.powers) {
-    const Scope there = after.ColocateWith(power.handle.node);
-    updates.push_back(there.Add("Assign", {power.handle, there.Op("Mul", {power.value, beta})}));
-  }
-  return Group(s, updates);
+  return Group(s, numbers.powers.empty() ? updates : MultiplyPowers(s.WithControlDependencies(updates), numbers));
 }
 
 Output HashEmbedding::Evict(const Scope& scope, Output before, Output max_rows) const {
   const Scope s = scope.NameScope(absl::StrCat(name_, "_evict"));
+  // Rounded up: -(-max_rows // shards).
+  const Output negative = s.Op("Neg", {max_rows});
+  const Output each = s.Op("Neg", {operators::FloorDiv(s, negative, static_cast<int>(handles_.size()))});
   std::vector<Output> removed;
   for (const Output& handle : handles_)
-    removed.push_back(s.ColocateWith(handle.node).Op("HashEmbeddingEvict", {handle, before, max_rows}));
+    removed.push_back(s.ColocateWith(handle.node).Op("HashEmbeddingEvict", {handle, before, each}));
   return s.Op("AddN", removed);
 }
 
@@ -201,10 +236,9 @@ std::vector<Node*> HashEmbedding::Save(const Scope& scope, const std::vector<std
   if (!CheckPrefixes(scope, prefixes)) return saves;
   for (size_t i = 0; i < handles_.size() && scope.ok(); ++i) {
     const Scope s = scope.NameScope(absl::StrCat(name_, "_save")).ColocateWith(handles_[i].node);
-    Node* state = s.Add("HashEmbeddingExport", {handles_[i]}, {{"Tkeys", options_.key_dtype}});
-    const std::vector<Tensor> names = NamesOf(handles_[i].node->name());
+    const std::vector<Tensor> names = StateNamesOf(handles_[i].node->name());
     std::vector<Output> inputs = {s.Const(Tensor::Scalar(prefixes[i])), s.Const(names[0]), s.Const(names[1])};
-    for (size_t part = 0; part < kParts; ++part) inputs.push_back(Part(state, static_cast<int>(part)));
+    for (size_t part = 0; part < kParts; ++part) inputs.push_back(Part(exports_[i], static_cast<int>(part)));
     saves.push_back(s.Add("SaveV2", inputs));
   }
   return saves;
@@ -218,7 +252,7 @@ std::vector<Node*> HashEmbedding::Restore(const Scope& scope, const std::vector<
                                     DType::kInt64, DType::kInt64, DType::kString, DType::kFloat};
   for (size_t i = 0; i < handles_.size() && scope.ok(); ++i) {
     const Scope s = scope.NameScope(absl::StrCat(name_, "_restore")).ColocateWith(handles_[i].node);
-    const std::vector<Tensor> names = NamesOf(handles_[i].node->name());
+    const std::vector<Tensor> names = StateNamesOf(handles_[i].node->name());
     Node* read = s.Add("RestoreV2", {s.Const(Tensor::Scalar(prefixes[i])), s.Const(names[0]), s.Const(names[1])},
                        {{"dtypes", types}});
     std::vector<Output> inputs = {handles_[i]};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/graph/variables/variable_scope.h"
 
 namespace millstream {
@@ -28,8 +29,8 @@ struct HashEmbeddingUpdate {
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;  // kAdam
 };
 
-// An embedding whose table grows with the vocabulary, as Python's millstream.embedding.HashEmbedding:
-// docs/embeddings.md. Errors go to the scope's status.
+// An embedding whose table grows with the vocabulary, as Python's millstream.embedding.HashEmbedding, whose graph it
+// builds (tests/twins): docs/embeddings.md. Errors go to the scope's status.
 class HashEmbedding {
  public:
   HashEmbedding(const Scope& scope, const std::string& name, const HashEmbeddingOptions& options);
@@ -42,8 +43,8 @@ class HashEmbedding {
   Output Find(const Scope& scope, Output keys) const;
   // Trains the rows of all lookups so far.
   Node* Minimize(const Scope& scope, Output loss, const HashEmbeddingUpdate& update);
-  // How many keys were removed: those last used before step `before`, then the least recently used beyond `max_rows` of
-  // each shard (0: no limit). Scalars of int64.
+  // How many keys were removed: those last used before step `before`, then the least recently used beyond `max_rows`
+  // (0: no limit), of which each shard keeps its part. Scalars of int64.
   Output Evict(const Scope& scope, Output before, Output max_rows) const;
   Output Size(const Scope& scope) const;
 
@@ -59,12 +60,15 @@ class HashEmbedding {
     std::vector<Output> keys, places;
   };
   Batch FindUnique(const Scope& s, Output keys, bool train, Output step) const;
-  Output Expand(const Scope& s, const Batch& batch, Output keys) const;
+  static Output Expand(const Scope& s, const Batch& batch, Output keys);
+  // Of all lookups, in the order of batches_.
+  std::vector<Grad> GradientsOf(const Scope& scope, Output loss) const;
   bool CheckPrefixes(const Scope& scope, const std::vector<std::string>& prefixes) const;
 
   const std::string name_;
   const HashEmbeddingOptions options_;
   std::vector<Output> handles_;
+  std::vector<Node*> exports_;  // of each shard: what Save() writes
   std::vector<Batch> batches_;
 };
 

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(All, HashEmbeddingTest,
 
 TEST(HashEmbeddingErrorsTest, GoToTheScope) {
   const Scope none = Scope::Root();
-  HashEmbedding(none, "words", {.width = 4, .shards = 0});
+  const HashEmbedding without_shards(none, "words", {.width = 4, .shards = 0});
   EXPECT_TRUE(absl::IsInvalidArgument(none.status()));
   const Scope unused = Scope::Root();
   HashEmbedding table(unused, "words", {.width = 4});

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "millstream/base/logging.h"
-#include "millstream/framework/evaluation_results.h"
+#include "millstream/framework/monitoring/evaluation_results.h"
 #include "millstream/graph/import/export.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/proto/event.pb.h"

@@ -31,7 +31,7 @@ struct FileWriterOptions {
 // Writes summaries, graphs and metadata of runs to an event file that TensorBoard reads: tf.summary.FileWriter. A
 // thread writes, so that training does not wait for the disk. What cannot be written is reported once in the log;
 // training goes on without it. Scalars for the folder of an evaluation are reported as its results
-// (framework/evaluation_results.h) as well. Thread-safe.
+// (framework/monitoring/evaluation_results.h) as well. Thread-safe.
 class FileWriter {
  public:
   using Step = std::optional<int64_t>;

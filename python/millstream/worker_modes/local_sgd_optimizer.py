@@ -52,11 +52,11 @@ class _LocalSGDHook(distributed_optimizer.BroadcastVariablesHook):
         self._optimizer = local_optimizer
 
     def begin(self):
-        super().begin()
         self._step = training_util.get_global_step()
         if self._step is None:
             raise RuntimeError("Global step should be created to use LocalSGDOptimizer.")
-        self._average = self._optimizer.average_op()
+        self._average = self._optimizer.average_op()  # before the broadcast: all workers count instance keys in this order
+        super().begin()
 
     def after_create_session(self, session, coord):
         super().after_create_session(session, coord)

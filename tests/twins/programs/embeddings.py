@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Embedding lookups and partitioned variables."""
+"""Embedding lookups, partitioned variables, and embeddings that grow with the vocabulary."""
 from functools import partial
 
 import millstream as tf
+from millstream import embedding
 
 
 def _ids():
@@ -45,6 +46,22 @@ def _axis_size():
         tf.get_variable("b", [6, 2], initializer=tf.zeros_initializer())
 
 
+def _hash(key, optimizer, shards, lookups=1):
+    with tf.device(tf.train.replica_device_setter(ps_tasks=2)):
+        table = embedding.HashEmbedding("words", 4, key, shards=shards, min_count=2)
+        losses = [tf.nn.l2_loss(table.lookup(tf.placeholder(key, [None, 2], name="keys"))) for _ in range(lookups)]
+        loss = losses[0] if lookups == 1 else tf.add_n(losses)
+        table.minimize(loss, optimizer())
+        table.lookup(tf.placeholder(key, [5], name="known"), train=False)
+        table.evict(tf.placeholder(tf.int64, [], name="before"), tf.placeholder(tf.int64, [], name="max_rows"))
+        table.size()
+
+
+HASH_OPTIMIZERS = {
+    "sgd": lambda: tf.train.GradientDescentOptimizer(0.5),
+    "adagrad": lambda: tf.train.AdagradOptimizer(0.5, initial_accumulator_value=0.25),
+    "adam": lambda: tf.train.AdamOptimizer(0.5),
+}
 PROGRAMS = {
     "lookup": _lookup,
     "lookup.max_norm": partial(_lookup, max_norm=1.0),
@@ -60,3 +77,6 @@ PROGRAMS = {
     "sparse.mean.weighted": partial(_sparse, "mean", True),
     "sparse.sqrtn.weighted": partial(_sparse, "sqrtn", True),
 }
+PROGRAMS.update({f"hash.{name}.shards{shards}.{key.name}": partial(_hash, key, optimizer, shards)
+                 for name, optimizer in HASH_OPTIMIZERS.items() for shards in (1, 3) for key in (tf.int64, tf.string)})
+PROGRAMS["hash.two_lookups"] = partial(_hash, tf.int64, HASH_OPTIMIZERS["sgd"], 2, lookups=2)

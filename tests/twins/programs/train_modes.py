@@ -12,12 +12,16 @@ from programs.optimizers import model
 WORKERS = 2
 
 
+def _sgd():
+    return tf.train.GradientDescentOptimizer(0.1)
+
+
 def _async(loss, step, is_chief):
-    tf.train.GradientDescentOptimizer(0.1).minimize(loss, step)
+    _sgd().minimize(loss, step)
 
 
 def _sync(loss, step, is_chief):
-    optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), WORKERS, WORKERS)
+    optimizer = tf.train.SyncReplicasOptimizer(_sgd(), WORKERS, WORKERS)
     optimizer.minimize(loss, step)
     optimizer.make_session_run_hook(is_chief).begin()
 
@@ -27,8 +31,26 @@ def _dc_asgd(loss, step, is_chief):
     tf.contrib.opt.DelayCompensatedGradientDescentOptimizer(0.1, 0.04, num_workers=WORKERS, worker_index=index).minimize(loss, step)
 
 
-def _allreduce(loss, step, is_chief):
-    optimizer = tf.train.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.1), WORKERS)
+def _ssp(loss, step, is_chief):
+    optimizer = tf.train.StaleSynchronousOptimizer(_sgd(), 3, WORKERS, 0 if is_chief else 1)
+    optimizer.minimize(loss, step)
+    optimizer.make_session_run_hook().begin()
+
+
+def _hierarchical(loss, step, is_chief, group_size):
+    optimizer = tf.train.HierarchicalOptimizer(_sgd(), WORKERS, 0 if is_chief else 1, group_size)
+    optimizer.minimize(loss, step)
+    optimizer.make_session_run_hook().begin()
+
+
+def _allreduce(loss, step, is_chief, compression="none"):
+    optimizer = tf.train.DistributedOptimizer(_sgd(), WORKERS, compression=compression, topk_ratio=0.1)
+    optimizer.minimize(loss, step)
+    optimizer.make_session_run_hook(is_chief).begin()
+
+
+def _local_sgd(loss, step, is_chief):
+    optimizer = tf.train.LocalSGDOptimizer(_sgd(), WORKERS, 10)
     optimizer.minimize(loss, step)
     optimizer.make_session_run_hook(is_chief).begin()
 
@@ -40,6 +62,10 @@ def _train(build, num_ps, is_chief):
         build(model(), step, is_chief)
 
 
+WITH_PS = {"async": _async, "sync": _sync, "dc-asgd": _dc_asgd, "ssp": _ssp, "hierarchical.groups_of_2": partial(_hierarchical, group_size=2),
+           "hierarchical.groups_of_1": partial(_hierarchical, group_size=1)}
+WITHOUT_PS = {"allreduce": _allreduce, "local-sgd": _local_sgd,
+              **{f"allreduce.{kind}": partial(_allreduce, compression=kind) for kind in ("fp16", "bf16", "topk")}}
 PROGRAMS = {f"{name}.ps{ps}{who}": partial(_train, build, ps, bool(who))
-            for name, build in (("async", _async), ("sync", _sync), ("dc-asgd", _dc_asgd)) for ps in (1, 2, 3) for who in ("", ".chief")}
-PROGRAMS.update({f"allreduce{who}": partial(_train, _allreduce, 0, bool(who)) for who in ("", ".chief")})
+            for name, build in WITH_PS.items() for ps in (1, 2, 3) for who in ("", ".chief")}
+PROGRAMS.update({f"{name}{who}": partial(_train, build, 0, bool(who)) for name, build in WITHOUT_PS.items() for who in ("", ".chief")})

@@ -102,10 +102,10 @@ bool ElementLayout::AddLoads(const ElementProgram& program, const std::vector<Sh
   }
   for (View& view : views) {
     Walk walk{view.walk.offset, std::vector<int64_t>(static_cast<size_t>(common_.rank()), 0)};
-    const int missing = common_.rank() - view.shape.rank();
+    const auto missing = static_cast<size_t>(common_.rank() - view.shape.rank());
     for (int d = 0; d < view.shape.rank(); ++d) {
       if (view.shape.dim(d) != 1)
-        walk.strides[static_cast<size_t>(d + missing)] = view.walk.strides[static_cast<size_t>(d)];
+        walk.strides[static_cast<size_t>(d) + missing] = view.walk.strides[static_cast<size_t>(d)];
     }
     walks_.push_back(std::move(walk));
   }

@@ -4,8 +4,8 @@
 #include "millstream/devices/cuda/fill.h"
 #include "millstream/devices/cuda/strided_copy.h"
 #include "millstream/ops/array/parts.h"
-#include "millstream/ops/array/strided_slice_copy.h"
-#include "millstream/ops/array/strided_slice_spec.h"
+#include "millstream/ops/array/slices/strided_slice_copy.h"
+#include "millstream/ops/array/slices/strided_slice_spec.h"
 
 namespace millstream::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_FRAMEWORK_CENSUS_H_
-#define MILLSTREAM_FRAMEWORK_CENSUS_H_
+#ifndef MILLSTREAM_FRAMEWORK_MONITORING_CENSUS_H_
+#define MILLSTREAM_FRAMEWORK_MONITORING_CENSUS_H_
 
 #include <algorithm>
 #include <array>
@@ -99,4 +99,4 @@ class Census final : public Resource {
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_FRAMEWORK_CENSUS_H_
+#endif  // MILLSTREAM_FRAMEWORK_MONITORING_CENSUS_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_OPS_ARRAY_STRIDED_SLICE_COPY_H_
-#define MILLSTREAM_OPS_ARRAY_STRIDED_SLICE_COPY_H_
+#ifndef MILLSTREAM_OPS_ARRAY_SLICES_STRIDED_SLICE_COPY_H_
+#define MILLSTREAM_OPS_ARRAY_SLICES_STRIDED_SLICE_COPY_H_
 
-#include "millstream/ops/array/strided_slice_spec.h"
+#include "millstream/ops/array/slices/strided_slice_spec.h"
 #include "millstream/ops/elements/strided_copy.h"
 
 namespace millstream {
@@ -17,4 +17,4 @@ int64_t AddSliceAxes(const Shape& whole, const SlicePlan& plan, bool whole_is_ta
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_OPS_ARRAY_STRIDED_SLICE_COPY_H_
+#endif  // MILLSTREAM_OPS_ARRAY_SLICES_STRIDED_SLICE_COPY_H_

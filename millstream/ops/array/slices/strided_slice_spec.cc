@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/array/strided_slice_spec.h"
+#include "millstream/ops/array/slices/strided_slice_spec.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/framework/evaluation_results.h"
+#include "millstream/framework/monitoring/evaluation_results.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_OPS_DATA_CSV_RECORDS_H_
-#define MILLSTREAM_OPS_DATA_CSV_RECORDS_H_
+#ifndef MILLSTREAM_OPS_DATA_FILES_CSV_RECORDS_H_
+#define MILLSTREAM_OPS_DATA_FILES_CSV_RECORDS_H_
 
 #include <memory>
 #include <string>
@@ -40,4 +40,4 @@ class CsvRecords {
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_OPS_DATA_CSV_RECORDS_H_
+#endif  // MILLSTREAM_OPS_DATA_FILES_CSV_RECORDS_H_

@@ -3,8 +3,8 @@
 
 #include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
-#include "millstream/ops/data/csv_records.h"
 #include "millstream/ops/data/dataset.h"
+#include "millstream/ops/data/files/csv_records.h"
 #include "millstream/ops/parsing/csv_fields.h"
 
 namespace millstream {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
 #include "millstream/graph/gradients/gradient.h"
-#include "millstream/ops/array/strided_slice_copy.h"
+#include "millstream/ops/array/slices/strided_slice_copy.h"
 #include "millstream/ops/elements/blob.h"
 #include "millstream/ops/resources/variable_input.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/framework/census.h"
+#include "millstream/framework/monitoring/census.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/data/csv_records.h"
+#include "millstream/ops/data/files/csv_records.h"
 
 namespace millstream {
 

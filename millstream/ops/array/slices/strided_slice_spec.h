@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_OPS_ARRAY_STRIDED_SLICE_SPEC_H_
-#define MILLSTREAM_OPS_ARRAY_STRIDED_SLICE_SPEC_H_
+#ifndef MILLSTREAM_OPS_ARRAY_SLICES_STRIDED_SLICE_SPEC_H_
+#define MILLSTREAM_OPS_ARRAY_SLICES_STRIDED_SLICE_SPEC_H_
 
 #include "millstream/framework/attr_value.h"
 #include "millstream/graph/gradients/gradient.h"
@@ -44,4 +44,4 @@ Status ResolveSlice(std::span<const int64_t> dims, const Dims* begin, const Dims
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_OPS_ARRAY_STRIDED_SLICE_SPEC_H_
+#endif  // MILLSTREAM_OPS_ARRAY_SLICES_STRIDED_SLICE_SPEC_H_
