@@ -14,7 +14,7 @@
 #   millstream/**_fuzz.cc                 one program each, with MILLSTREAM_FUZZ
 
 set(MILLSTREAM_GEN_DIR ${PROJECT_BINARY_DIR}/gen)  # generated headers, under their include paths
-set(not_in_library "_test\\.cc$|_bench\\.cc$|_fuzz\\.cc$|/testing/")
+set(not_in_library "_test\\.cc$|_bench\\.cc$|_fuzz\\.cc$|/testing/|collective/backends/")
 
 # Sets `out` to the files below `folder` that match `include` and not `exclude` (both regular expressions).
 function(millstream_glob out folder include exclude)
@@ -149,6 +149,28 @@ function(millstream_plugin name)
   millstream_glob(sources millstream/devices/${name} "." "${not_in_library}")
   add_library(millstream_${name} MODULE ${sources})
   millstream_link(millstream_${name})
+endfunction()
+
+# Back ends of collectives (millstream/collective/backend.h), where their packages are: the library loads them when they
+# are asked for, so that it does not depend on them.
+function(millstream_backends)
+  if(NOT BUILD_SHARED_LIBS)
+    return()
+  endif()
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
+    millstream_backend(mpi MPI::MPI_CXX)
+  endif()
+  find_path(gloo_headers gloo/allreduce.h)
+  find_library(gloo_library gloo)
+  if(gloo_headers AND gloo_library)
+    millstream_backend(gloo ${gloo_library} Threads::Threads)
+  endif()
+endfunction()
+
+function(millstream_backend name)
+  add_library(millstream_${name} MODULE ${PROJECT_SOURCE_DIR}/millstream/collective/backends/${name}.cc)
+  millstream_link(millstream_${name} ${ARGN})
 endfunction()
 
 # C++ builders, written by a program that asks the op registry.
@@ -330,7 +352,7 @@ function(millstream_allreduce_peers)
     target_link_libraries(allreduce_mpi PRIVATE MPI::MPI_CXX)
     set_target_properties(allreduce_mpi PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   endif()
-  find_path(gloo_headers gloo/allreduce_halving_doubling.h)
+  find_path(gloo_headers gloo/allreduce.h)
   find_library(gloo_library gloo)
   if(gloo_headers AND gloo_library)
     add_executable(allreduce_gloo ${PROJECT_SOURCE_DIR}/bench/peers/allreduce/gloo.cc)

@@ -76,6 +76,7 @@ MAY_SHARE_STATE = {
     "millstream/base/temporary_file.cc": "a number that makes names unique in the process",
     "millstream/base/thread_pool.cc": "whether others want the cores, which all pools of the process share",
     "millstream/base/untrusted_log.cc": "limits the lines of the one log that the process has",
+    "millstream/collective/backends/mpi.cc": "MPI itself is one for the process",
     "millstream/distributed/grpc/channel.cc": "the threads of client channels, no state of any cluster",
     "millstream/distributed/link/loans.cc": "tensors that were lent and are still read when the last server has gone, as the memory that they are in",
     "millstream/launch/guardian.cc": "of a process of its own, which is forked for it",

@@ -127,6 +127,14 @@ Status Group::AllReduce(void* data, int64_t count, DType dtype, ReduceOp op, Sum
   if (!CanReduce(dtype)) return errors::InvalidArgument("All-reduce of type ", DTypeName(dtype));
   const Reduction r = {data, count, dtype, op, size()};
   if (size() == 1) return OkStatus();
+  if (backend_ != nullptr && (order == SumOrder::kFastest || size() == 2) &&
+      backend_->CanReduceArrays(dtype, op, count)) {
+    return RunBackend(Collective::kAllReduce, [&](const Backend::Stop& stop) {
+      RETURN_IF_ERROR(backend_->AllReduce(data, count, dtype, op, stop));
+      r.FinishPart(0, count);
+      return OkStatus();
+    });
+  }
   // With two ranks there is one order; halving and doubling pairs the same ranks for all elements.
   const Algorithm wanted = order == SumOrder::kAnyPlace && size() > 2 ? Algorithm::kHalvingDoubling : Algorithm::kAuto;
   const Body body = [&](Algorithm algorithm, uint64_t operation, Deadline deadline) {
@@ -167,6 +175,10 @@ Status Group::AllGather(void* data, std::span<const size_t> bytes) {
     return errors::InvalidArgument("All-gather of ", bytes.size(), " parts in a group of ", size());
   }
   if (size() == 1) return OkStatus();
+  if (backend_ != nullptr && backend_->CanMove(Total(bytes))) {
+    return RunBackend(Collective::kAllGather,
+                      [&](const Backend::Stop& stop) { return backend_->AllGather(data, bytes, stop); });
+  }
   char* const all = static_cast<char*>(data);
   return Run(Collective::kAllGather, Total(bytes), [&](Algorithm algorithm, uint64_t operation, Deadline deadline) {
     if (algorithm == Algorithm::kDirect) return DirectAllGather(*arena_, all, bytes, deadline);
@@ -186,6 +198,10 @@ StatusOr<std::vector<size_t>> Group::AllGatherSizes(size_t own_bytes) {
 Status Group::Broadcast(void* data, size_t bytes, int root) {
   if (root < 0 || root >= size()) return errors::InvalidArgument("Broadcast from rank ", root, " of ", size());
   if (size() == 1) return OkStatus();
+  if (backend_ != nullptr && backend_->CanMove(bytes)) {
+    return RunBackend(Collective::kBroadcast,
+                      [&](const Backend::Stop& stop) { return backend_->Broadcast(data, bytes, root, stop); });
+  }
   char* const all = static_cast<char*>(data);
   return Run(Collective::kBroadcast, bytes, [&](Algorithm algorithm, uint64_t operation, Deadline deadline) {
     if (algorithm == Algorithm::kDirect) return DirectBroadcast(*arena_, all, bytes, root, deadline);
@@ -212,6 +228,9 @@ Status Group::AllToAll(const void* in, std::span<const size_t> in_bytes, void* o
 
 Status Group::Barrier() {
   if (size() == 1) return transport_->status();
+  if (backend_ != nullptr) {
+    return RunBackend(Collective::kBarrier, [&](const Backend::Stop& stop) { return backend_->Barrier(stop); });
+  }
   return Run(Collective::kBarrier, 0, [&](Algorithm algorithm, uint64_t operation, Deadline deadline) {
     if (algorithm == Algorithm::kDirect) return arena_->Barrier(deadline);
     Channel channel = AllRanks(operation, deadline);

@@ -12,6 +12,7 @@
 #include "millstream/collective/algorithms/algorithms.h"
 #include "millstream/collective/algorithms/channel.h"
 #include "millstream/collective/algorithms/shared_arena.h"
+#include "millstream/collective/backend.h"
 #include "millstream/collective/transport/transport.h"
 
 namespace millstream::collective {
@@ -74,6 +75,13 @@ class Group {
   Status AllToAll(const void* in, std::span<const size_t> in_bytes, void* out, std::span<const size_t> out_bytes);
   Status Barrier();
 
+  // From now on another library, "mpi" or "gloo" (backend.h), runs what it can: all-reduces, all-gathers, broadcasts
+  // and barriers, whose sums are then in its order; everything else stays as it is, deadlines and errors too. A
+  // collective call. FailedPrecondition, at all ranks, if one does not have it; then nothing has changed.
+  Status UseBackend(const std::string& name);
+  // "own", or that library.
+  const char* backend() const { return backend_ == nullptr ? "own" : backend_->name(); }
+
   // Memory for data that is reduced often: where the ranks share a host, all-reduce works on it without a copy. A
   // collective call with the same size everywhere. It lives as long as the group, and is aligned to 64 bytes.
   StatusOr<char*> AllocateShared(size_t bytes);
@@ -82,6 +90,10 @@ class Group {
   // call it, and those who do within `patience` are in. They then make a group of the next epoch. Unavailable if the
   // others have decided without this rank.
   StatusOr<std::vector<int>> AgreeOnSurvivors(std::chrono::milliseconds patience);
+
+  // For those who will not call a collective at once: while it waits, a rank reads its links itself, and they are slow
+  // to notice its absence (some milliseconds). By the thread that calls the collectives.
+  void Rest() { transport_->Rest(); }
 
   // Ends the epoch at all members, now.
   void Abort(const Status& why);
@@ -93,6 +105,8 @@ class Group {
   Status ShareMemory();
   // `wanted` where neither the options name another algorithm nor memory is shared; kAuto: by size.
   Status Run(Collective collective, size_t bytes, const Body& body, Algorithm wanted = Algorithm::kAuto);
+  // Runs what the back end does.
+  Status RunBackend(Collective collective, const std::function<Status(const Backend::Stop&)>& body);
   Algorithm Choose(Collective collective, size_t bytes, Algorithm wanted) const;
   Status Fail(absl::string_view what, uint64_t operation, const Status& why, Deadline started);
   // "worker:3 at host:port has not entered all-reduce 1842 for 60 s"
@@ -108,6 +122,7 @@ class Group {
   Scratch scratch_, names_;
   std::unique_ptr<SharedArena> arena_;               // of the members on this host; null: none
   std::vector<std::unique_ptr<Scratch>> allocated_;  // where no memory is shared
+  std::unique_ptr<Backend> backend_;                 // null: our own algorithms
   uint64_t operation_ = 0;
 };
 

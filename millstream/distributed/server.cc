@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/server.h"
 
+#include <cstdlib>
+
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
@@ -244,6 +246,8 @@ Status Server::MakeCollectives() {
       return errors::InvalidArgument("collective_group_leader: the cluster has no task ", ops.leader);
     }
   }
+  const char* const backend = std::getenv("MILLSTREAM_COLLECTIVE_BACKEND");
+  if (backend != nullptr && backend != std::string("own")) ops.backend = backend;
   ops.connect = [this](const std::string& task) { return peers_->LinkTo({task, ""}, 0); };
   collectives_ = MakeRef<TaskOps>(std::move(ops));
   router_.Route(TaskOps::kFrames, collectives_.get());

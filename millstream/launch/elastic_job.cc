@@ -42,6 +42,7 @@ class ElasticJob {
   void EndNewWorkers();
   void StartWorker(int slot);
   void DismissWorker(int slot);
+  int NewestWorker() const;
   void OnEnd(const std::string& name, int exit_code, const std::string& how);
   void Publish();
   void CheckEnough();
@@ -122,11 +123,24 @@ void ElasticJob::FillSlots() {
   const int most = static_cast<int>(slots_.size());
   const auto note = [this](const std::string& text) { group_.Note(text); };
   const int wanted = discovery_ == nullptr ? most : std::min(most, discovery_->Poll(note));
-  for (int i = 0; i < most; ++i) {
+  int running = Count(Slot::State::kRunning);
+  for (int i = 0; i < wanted && running < wanted; ++i) {
     const Slot& slot = slots_[size_t(i)];
-    if (i < wanted && slot.state == Slot::State::kEmpty && Clock::now() >= slot.next) StartWorker(i);
-    if (i >= wanted && slot.state == Slot::State::kRunning) DismissWorker(i);
+    if (slot.state != Slot::State::kEmpty || Clock::now() < slot.next) continue;
+    StartWorker(i);
+    ++running;
   }
+  for (; running > wanted; --running) DismissWorker(NewestWorker());
+}
+
+// Of the workers that run, the last one that should be kept: those that have trained longest have the state.
+int ElasticJob::NewestWorker() const {
+  int newest = -1;
+  for (int i = 0; i < static_cast<int>(slots_.size()); ++i) {
+    if (slots_[size_t(i)].state != Slot::State::kRunning) continue;
+    if (newest < 0 || world_.MemberSince(i) >= world_.MemberSince(newest)) newest = i;
+  }
+  return newest;
 }
 
 // The job is about to end: workers that have not begun to train are too late.
@@ -147,11 +161,12 @@ void ElasticJob::StartWorker(int slot) {
   group_.Start(NameOf(slot));
 }
 
-// It ends by itself when it has found out; the others go on with the next world.
+// It ends by itself when it has found out, if it trains; the others go on with the next world.
 void ElasticJob::DismissWorker(int slot) {
   group_.Note(absl::StrCat(NameOf(slot), " leaves: there are fewer slots"));
   slots_[size_t(slot)].state = Slot::State::kLeaving;
-  slots_[size_t(slot)].end_at = Clock::now() + elastic_.timeout;
+  slots_[size_t(slot)].end_at = Clock::now();
+  if (world_.IsMember(slot)) slots_[size_t(slot)].end_at += elastic_.timeout;
   world_.Leave(slot);
 }
 

@@ -2,6 +2,7 @@
 #include "millstream/launch/elastic_world.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -25,8 +26,14 @@ void ElasticWorld::Finish(int task) {
   finished_ = true;
 }
 
-bool ElasticWorld::IsMember(int task) const {
-  return formed_ && std::find(formed_->tasks.begin(), formed_->tasks.end(), task) != formed_->tasks.end();
+void ElasticWorld::Leave(int task) {
+  started_.erase(task);
+  member_since_.erase(task);
+}
+
+int64_t ElasticWorld::MemberSince(int task) const {
+  const auto found = member_since_.find(task);
+  return found == member_since_.end() ? std::numeric_limits<int64_t>::max() : found->second;
 }
 
 // Those that have announced themselves, by number: collective ops order their members so.
@@ -46,7 +53,8 @@ bool ElasticWorld::AllAreReady() const {
 bool ElasticWorld::IsLeft() const {
   return !pending_ && formed_ && std::any_of(formed_->tasks.begin(), formed_->tasks.end(), [&](int task) {
     const auto found = started_.find(task);
-    return found != started_.end() && found->second > formed_->version;
+    const bool is_new = !IsMember(task);  // started again at once
+    return found != started_.end() && (found->second > formed_->version || (is_new && found->second >= 0));
   });
 }
 
@@ -62,10 +70,17 @@ bool ElasticWorld::Advance() {
   }
   const bool enough = finished_ || (pending_ && static_cast<int>(pending_->tasks.size()) >= min_workers_);
   if (pending_ && enough && !pending_->tasks.empty() && AllAreReady()) {
-    formed_ = std::exchange(pending_, std::nullopt);
+    Form();
     changed = true;
   }
   return changed;
+}
+
+void ElasticWorld::Form() {
+  formed_ = std::exchange(pending_, std::nullopt);
+  std::map<int, int64_t> since;
+  for (const int task : formed_->tasks) since[task] = std::min(MemberSince(task), formed_->version);
+  member_since_ = std::move(since);
 }
 
 std::string ElasticWorld::ToJson() const {

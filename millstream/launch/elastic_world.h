@@ -28,7 +28,7 @@ class ElasticWorld {
   // says that the task has left it because a collective failed: the same members form another one.
   void Announce(int task, int64_t version);
   // Its process has ended, or is to end.
-  void Leave(int task) { started_.erase(task); }
+  void Leave(int task);
   // Its process has ended well: the others may be about to, and are not held up because they are few.
   void Finish(int task);
 
@@ -37,8 +37,11 @@ class ElasticWorld {
 
   const std::optional<World>& formed() const { return formed_; }
   const std::optional<World>& pending() const { return pending_; }
-  // It belongs to the formed world.
-  bool IsMember(int task) const;
+  // It belongs to the formed world, in the process that was started last.
+  bool IsMember(int task) const { return member_since_.contains(task); }
+  // The first version of the formed worlds that it has belonged to without a break; the largest number: it is no
+  // member. Who has been there longest has the state of the training for certain.
+  int64_t MemberSince(int task) const;
   int num_started() const { return static_cast<int>(started_.size()); }
   bool has_enough() const { return finished_ || num_started() >= min_workers_; }
   bool has_finished() const { return finished_; }
@@ -50,10 +53,12 @@ class ElasticWorld {
   std::vector<int> Members() const;
   bool AllAreReady() const;
   bool IsLeft() const;
+  void Form();
 
   const int min_workers_;
   std::map<int, int64_t> started_;  // with the version each has announced; -1: none yet
   std::optional<World> formed_, pending_;
+  std::map<int, int64_t> member_since_;
   int64_t version_ = 0;
   bool finished_ = false;
 };

@@ -107,6 +107,23 @@ TEST(ElasticWorldTest, TooFewWaitForMoreUnlessOneHasFinished) {
   EXPECT_THAT(world.formed()->tasks, ElementsAre(0));
 }
 
+TEST(ElasticWorldTest, KnowsSinceWhenATaskIsAMember) {
+  ElasticWorld world = Formed(2, 1);
+  EXPECT_EQ(world.MemberSince(0), 1);
+  EXPECT_EQ(world.MemberSince(1), 1);
+  world.Leave(0);
+  world.Start(0);  // again: it knows nothing
+  EXPECT_FALSE(world.IsMember(0));
+  EXPECT_GT(world.MemberSince(0), world.MemberSince(1));
+  world.Announce(0, 0);
+  EXPECT_TRUE(world.Advance());
+  AnnounceAll(world);
+  EXPECT_TRUE(world.Advance());
+  EXPECT_THAT(world.formed()->tasks, ElementsAre(0, 1));
+  EXPECT_EQ(world.MemberSince(0), world.formed()->version);
+  EXPECT_EQ(world.MemberSince(1), 1);
+}
+
 // Whatever happens in which order: members of a formed world had all announced it, versions grow, and once nothing
 // happens any more the world is that of the tasks that run.
 TEST(ElasticWorldTest, RandomEventsKeepTheInvariants) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/tensor/allocator.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -28,6 +30,7 @@ constexpr int kNumClasses = 160;
 constexpr size_t kMaxThreadCached = 64 << 10;
 constexpr size_t kThreadCacheBytes = 1 << 20;
 constexpr int kMaxPerThreadClass = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
 // Under AddressSanitizer every tensor is a block of its own, so that it sees overruns and uses after free.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kBypass = true;
@@ -282,13 +285,16 @@ class CachingAllocator final : public Allocator {
   }
 
   static void* FreshBlock(size_t bytes) {
-    if (SharedRegion* const region = SharedRegion::Get(); region != nullptr && bytes > kMaxThreadCached) {
+    const bool may_be_lent = bytes > kMaxThreadCached && bytes < kPrivateBlockBytes;
+    if (SharedRegion* const region = SharedRegion::Get(); region != nullptr && may_be_lent) {
       if (void* const block = region->Take(bytes); block != nullptr) return block;
     }
     // Large blocks on huge-page borders: one fault instead of 512.
-    const size_t alignment = bytes >= (4u << 20) ? (2u << 20) : kAlignment;
+    const size_t alignment = bytes >= (4u << 20) ? kHugePage : kAlignment;
     void* block = nullptr;
-    return posix_memalign(&block, alignment, (bytes + alignment - 1) / alignment * alignment) == 0 ? block : nullptr;
+    if (posix_memalign(&block, alignment, (bytes + alignment - 1) / alignment * alignment) != 0) return nullptr;
+    if (bytes >= kPrivateBlockBytes) madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+    return block;
   }
 
   void* FromSystem(size_t bytes) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "millstream/base/memory_budget.h"
+#include "millstream/tensor/shared_region.h"
 
 namespace millstream {
 namespace {
@@ -164,6 +165,19 @@ TEST(AllocatorTest, BlocksInUseSurviveARelease) {
   for (const Block& block : others) Deallocate(block);
 }
 #endif
+
+// Zeros of that size rely on private memory, and rows of tables are found faster in huge pages.
+TEST(AllocatorTest, BlocksOfAGigabyteAreNotInTheSharedRegion) {
+  const SharedRegion* const region = SharedRegion::Enable();
+  if (region == nullptr) GTEST_SKIP() << "no shared region here";
+  for (const auto& [bytes, shared] : {std::pair{size_t{8} << 20, true}, std::pair{kPrivateBlockBytes, false}}) {
+    size_t capacity = 0;
+    void* const block = HostAllocator()->Allocate(bytes, &capacity);
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(region->Contains(block), shared) << bytes;
+    HostAllocator()->Deallocate(block, capacity);
+  }
+}
 
 TEST(AllocatorTest, ManyThreadsMayExchangeBlocks) {
   std::vector<std::thread> threads;

@@ -12,10 +12,14 @@
 
 namespace millstream {
 
+// Blocks of the host allocator from this size on are private memory in huge pages, where the system has them: tables of
+// embeddings, whose rows are read here and there, and whose whole nobody sends.
+inline constexpr size_t kPrivateBlockBytes = size_t{1} << 30;
+
 // A range of addresses of this process that other processes of the same user can map to read. Large blocks of the host
-// allocator lie in it from Enable() on, so that links within a host can lend a tensor instead of copying it. The range
-// is much larger than memory; pages are taken when they are first written. A child made by fork() does not have it.
-// Thread-safe. Never destroyed.
+// allocator, of less than kPrivateBlockBytes, lie in it from Enable() on, so that links within a host can lend a tensor
+// instead of copying it. The range is much larger than memory; pages are taken when they are first written. A child
+// made by fork() does not have it. Thread-safe. Never destroyed.
 class SharedRegion {
  public:
   // From now on large blocks are taken from the region. Null where the system offers no such memory, or under a

@@ -61,6 +61,12 @@ class Job:
             assert self.process.poll() is None and time.monotonic() < end, f"no steps of {size}:\n{self.output()[-5000:]}"
             time.sleep(0.01)
 
+    def wait_until(self, condition):
+        end = time.monotonic() + _SECS
+        while not condition():
+            assert self.process.poll() is None and time.monotonic() < end, self.output()[-5000:]
+            time.sleep(0.01)
+
     def signal(self, task, number=signal.SIGKILL):
         os.kill(int((self.folder / f"pid-{task}").read_text()), number)
 
@@ -143,6 +149,20 @@ def test_workers_leave_when_there_are_fewer_slots(start):
     job.offer(1)
     output = _check_end(job, 1, 8)
     assert "worker:1 leaves" in output and "worker:2 leaves" in output and "failed first" not in output
+
+
+def test_workers_that_have_the_state_stay(start, tmp_path):
+    """A worker that was started again, and does not train yet, leaves before those that do, whatever its number."""
+    job = start("1:2", 12, "--max_restarts", "1", slots=2)
+    job.wait_for_steps(2, 4)
+    first = (tmp_path / "started-0").read_text()
+    (tmp_path / "gate-0").touch()
+    job.signal(0)
+    job.wait_until(lambda: (tmp_path / "started-0").read_text() not in ("", first))
+    job.offer(1)
+    job.wait_for("worker:0 leaves")
+    output = _check_end(job, 1, 12)
+    assert "worker:1 leaves" not in output and "begins at epoch 0, 0" not in output.partition("of 1 begins")[2], output[-3000:]
 
 
 def test_a_job_waits_for_enough_workers(start):

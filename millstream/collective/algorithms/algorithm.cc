@@ -19,6 +19,7 @@ struct Row {
 
 // Between processes without shared memory (TCP, TLS, links).
 constexpr Row kByMessages[] = {
+    {Collective::kAllReduce, 2, 256 * kKb, Algorithm::kFlat},  // as many bytes as by halves, in one round
     {Collective::kAllReduce, 4, 16 * kKb, Algorithm::kFlat},
     {Collective::kAllReduce, 1 << 30, 2 * kKb, Algorithm::kTree},
     {Collective::kAllReduce, 1 << 30, 512 * kKb, Algorithm::kHalvingDoubling},

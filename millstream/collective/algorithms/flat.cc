@@ -23,9 +23,14 @@ Status FlatAllReduce(Channel& channel, const Reduction& r) {
   }
   RETURN_IF_ERROR(channel.AwaitSent());
   if (bytes == 0) return OkStatus();
-  std::memcpy(part(self), r.data, bytes);
-  std::memcpy(r.data, part(0), bytes);
-  for (int i = 1; i < n; ++i) r.Include(0, part(i), r.count);  // in the order of ranks, everywhere
+  // In the order of ranks, everywhere.
+  if (self == 1) {
+    ReduceFrom(r.op, r.dtype, r.data, part(0), r.count);
+  } else if (self > 1) {
+    std::memcpy(part(self), r.data, bytes);
+    std::memcpy(r.data, part(0), bytes);
+  }
+  for (int i = self == 1 ? 2 : 1; i < n; ++i) r.Include(0, part(i), r.count);
   r.FinishPart(0, r.count);
   return OkStatus();
 }

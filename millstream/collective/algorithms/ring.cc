@@ -7,7 +7,8 @@ namespace millstream::collective {
 namespace {
 
 // Parts travel in segments, so that one is reduced while the next is on its way; this many are expected at a time.
-constexpr size_t kSegmentBytes = size_t{512} << 10;
+// Less than what a link writes at once (512 KB), so that no bytes of them are left to its I/O thread.
+constexpr size_t kSegmentBytes = size_t{480} << 10;
 constexpr int64_t kWindow = 4;
 
 // The parts of an array, each cut into the same number of segments.

@@ -36,6 +36,7 @@ class LinkTransport final : public Transport {
   void Expect(int from, uint64_t tag, void* into, size_t bytes) override { epoch_->Expect(from, tag, into, bytes); }
   Status Await(int from, uint64_t tag, Deadline deadline) override { return epoch_->Await(from, tag, deadline); }
   Status AwaitSent(Deadline deadline) override { return epoch_->AwaitSent(deadline); }
+  void Rest() override { epoch_->StopServing(); }
   void Abort(const Status& why, bool tell) override { epoch_->Abort(why, tell); }
   Status status() const override { return epoch_->inbox().status(); }
   void OnAbort(std::function<void(const Status&)> call) override { epoch_->inbox().OnFail(std::move(call)); }

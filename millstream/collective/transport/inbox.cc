@@ -6,7 +6,26 @@
 namespace millstream::collective {
 namespace {
 
-constexpr int kLooks = 64;  // between two yields
+// Between two yields. Looks at sockets take longer: so many take as long as waking a thread twice.
+constexpr int kLooks = 64, kServingLooks = 96;
+
+bool IsPast(Deadline deadline) { return std::chrono::steady_clock::now() >= deadline; }
+
+// True once `done()`, in the time before a rank blocks. A rank that serves its links does the work that it waits for:
+// it looks while anything comes, and a little longer, whoever else wants the core.
+template <typename Done>
+bool Look(const Waiting& waiting, CoreContention* contention, Deadline deadline, const Done& done) {
+  if (waiting.look == nullptr) return LookFor(LookWindow(kLookNanos, contention), kLooks, done);
+  for (;;) {
+    bool any = false;
+    const auto look = [&] {
+      any |= waiting.look();
+      return done();
+    };
+    if (LookFor(LookWindow(kLookNanos, nullptr), kServingLooks, look)) return true;
+    if (!any || IsPast(deadline)) return false;
+  }
+}
 
 Tensor Around(void* data, size_t bytes, std::function<void()> release) {
   return Tensor::Wrap(DType::kUint8, Shape({static_cast<int64_t>(bytes)}), data, std::move(release));
@@ -149,7 +168,7 @@ void Inbox::DropEarly(int from) {
   }
 }
 
-Status Inbox::Await(int from, uint64_t tag, Deadline deadline) {
+Status Inbox::Await(int from, uint64_t tag, Deadline deadline, const Waiting& waiting) {
   bool looked = false;
   for (;;) {
     const uint32_t changes = changes_.load(std::memory_order_acquire);
@@ -166,21 +185,20 @@ Status Inbox::Await(int from, uint64_t tag, Deadline deadline) {
         ++waiting_;
         const bool notified = cv_.WaitUntil(mu_, deadline);
         --waiting_;
-        if (!notified && std::chrono::steady_clock::now() >= deadline)
-          return errors::DeadlineExceeded("no message from rank ", from);
+        if (!notified && IsPast(deadline)) return errors::DeadlineExceeded("no message from rank ", from);
         continue;
       }
     }
-    LookFor(LookWindow(kLookNanos, &contention_), kLooks,
-            [&] { return changes_.load(std::memory_order_acquire) != changes; });
-    looked = true;
+    looked =
+        !Look(waiting, &contention_, deadline, [&] { return changes_.load(std::memory_order_acquire) != changes; });
+    if (looked && waiting.before_block != nullptr) waiting.before_block();
   }
 }
 
 bool Inbox::AwaitQuiet(Deadline deadline) {
   MutexLock lock(mu_);
   while (arriving_ > 0) {
-    if (!cv_.WaitUntil(mu_, deadline) && std::chrono::steady_clock::now() >= deadline) return arriving_ == 0;
+    if (!cv_.WaitUntil(mu_, deadline) && IsPast(deadline)) return arriving_ == 0;
   }
   return true;
 }
@@ -206,11 +224,12 @@ Status Outbox::NotReceived() {
   return errors::DeadlineExceeded("rank ", lent_to_.begin()->first, " has not received a message");
 }
 
-bool Outbox::AwaitEmpty(Deadline deadline) {
-  if (LookFor(LookWindow(kLookNanos, &contention_), kLooks, [this] { return empty(); })) return true;
+bool Outbox::AwaitEmpty(Deadline deadline, const Waiting& waiting) {
+  if (empty() || Look(waiting, &contention_, deadline, [this] { return empty(); })) return true;
+  if (waiting.before_block != nullptr) waiting.before_block();
   MutexLock lock(mu_);
   while (!empty()) {
-    if (!cv_.WaitUntil(mu_, deadline) && std::chrono::steady_clock::now() >= deadline) return empty();
+    if (!cv_.WaitUntil(mu_, deadline) && IsPast(deadline)) return empty();
   }
   return true;
 }

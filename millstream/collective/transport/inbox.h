@@ -21,11 +21,17 @@ inline constexpr size_t kEagerBytes = size_t{64} << 10;
 // How much of what came early a rank stores for one group.
 inline constexpr size_t kEarlyBytes = size_t{256} << 20;
 
+// What a rank does while it waits; both may be empty.
+struct Waiting {
+  std::function<bool()> look;          // again and again, before it blocks: true if it has brought anything
+  std::function<void()> before_block;  // others are to bring it
+};
+
 // Where messages to one rank in one epoch meet the receives that wait for them. Thread-safe.
 class Inbox : public std::enable_shared_from_this<Inbox> {
  public:
   void Expect(int from, uint64_t tag, void* into, size_t bytes);
-  Status Await(int from, uint64_t tag, Deadline deadline);
+  Status Await(int from, uint64_t tag, Deadline deadline, const Waiting& waiting = {});
 
   // Memory for a message that is about to come: that of the receive that expects it, else new memory within the limits.
   StatusOr<Tensor> Reserve(int from, uint64_t tag, size_t bytes);
@@ -78,7 +84,7 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
  public:
   // A tensor around the memory, for rank `to`; AwaitEmpty() waits until it is gone.
   Tensor Lend(int to, const void* data, size_t bytes);
-  bool AwaitEmpty(Deadline deadline);
+  bool AwaitEmpty(Deadline deadline, const Waiting& waiting = {});
   // The error for those who have waited in vain: it names a rank that has not received its message.
   Status NotReceived();
   bool empty() const { return lent_.load(std::memory_order_acquire) == 0; }

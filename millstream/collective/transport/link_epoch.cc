@@ -50,7 +50,38 @@ Status FrameExchange::Epoch::Connect(const JoinOptions& options) {
     SetLink(i, std::move(link));
     SendControl(i, Control::kHello, 0, "");
   }
-  return AwaitHellos(options);
+  RETURN_IF_ERROR(AwaitHellos(options));
+  for (const std::shared_ptr<PeerLink>& link : Links()) {
+    served_.push_back(std::dynamic_pointer_cast<ServableLink>(link));
+    serves_ |= served_.back() != nullptr;
+  }
+  return OkStatus();
+}
+
+bool FrameExchange::Epoch::Serve(int first) {
+  constexpr uint32_t kTurnsPerOther = 4;
+  bool any = false;
+  if (first >= 0 && served_[static_cast<size_t>(first)] != nullptr) any = served_[static_cast<size_t>(first)]->Serve();
+  if (first >= 0 && ++serving_turn_ % kTurnsPerOther != 0) return any;
+  for (size_t i = 0; i < served_.size(); ++i) {
+    if (static_cast<int>(i) != first && served_[i] != nullptr) any |= served_[i]->Serve();
+  }
+  return any;
+}
+
+Waiting FrameExchange::Epoch::WaitingFor(int rank) {
+  if (!serves_) return {};
+  return {[this, rank] { return Serve(rank); }, [this] { StopServing(); }};
+}
+
+void FrameExchange::Epoch::StopServing() {
+  for (const std::shared_ptr<ServableLink>& link : served_) {
+    if (link != nullptr) link->StopServing();
+  }
+}
+
+Status FrameExchange::Epoch::Await(int from, uint64_t tag, Deadline deadline) {
+  return inbox_->Await(from, tag, deadline, WaitingFor(from));
 }
 
 Status FrameExchange::Epoch::AwaitHellos(const JoinOptions& options) {
@@ -120,7 +151,9 @@ void FrameExchange::Epoch::Expect(int from, uint64_t tag, void* into, size_t byt
 
 Status FrameExchange::Epoch::AwaitSent(Deadline deadline) {
   // Small steps: what has failed is not sent any more.
-  while (!outbox_->AwaitEmpty(std::min(deadline, std::chrono::steady_clock::now() + std::chrono::milliseconds(100)))) {
+  const Waiting waiting = WaitingFor(-1);
+  while (!outbox_->AwaitEmpty(std::min(deadline, std::chrono::steady_clock::now() + std::chrono::milliseconds(100)),
+                              waiting)) {
     RETURN_IF_ERROR(inbox_->status());
     if (std::chrono::steady_clock::now() >= deadline) return outbox_->NotReceived();
   }

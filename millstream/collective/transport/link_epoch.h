@@ -10,6 +10,7 @@
 
 #include "millstream/collective/transport/frame_exchange.h"
 #include "millstream/collective/transport/inbox.h"
+#include "millstream/framework/servable_link.h"
 
 namespace millstream::collective {
 
@@ -25,8 +26,10 @@ class FrameExchange::Epoch {
   std::vector<std::shared_ptr<PeerLink>> Links();
   void Send(int to, uint64_t tag, const void* data, size_t bytes);
   void Expect(int from, uint64_t tag, void* into, size_t bytes);
-  Status Await(int from, uint64_t tag, Deadline deadline) { return inbox_->Await(from, tag, deadline); }
+  Status Await(int from, uint64_t tag, Deadline deadline);
   Status AwaitSent(Deadline deadline);
+  // The rank will not wait for a while: its links are the I/O threads' again.
+  void StopServing();
   void Abort(const Status& why, bool tell);
   void Enter(uint64_t operation);
   // Tells the peers which operation this rank has completed last: its absence is no failure up to there.
@@ -41,6 +44,11 @@ class FrameExchange::Epoch {
   void Lost(PeerLink& link, const Status& why);
 
  private:
+  // Reads what has come on the links that the rank may serve; more often on that to `first` (-1: none). True if
+  // anything has come.
+  bool Serve(int first);
+  // What the rank does while it waits for another (-1: for all).
+  Waiting WaitingFor(int rank);
   int RankOf(const std::string& task) const;  // -1: not a member
   void SendFrame(int to, uint32_t kind, Control control, uint64_t tag, std::string body, Tensor payload);
   void SendControl(int to, Control control, uint64_t tag, std::string body) {
@@ -60,6 +68,9 @@ class FrameExchange::Epoch {
   Mutex links_mu_;
   CondVar linked_;
   std::vector<std::shared_ptr<PeerLink>> links_ ABSL_GUARDED_BY(links_mu_);  // null: of this rank, or not there yet
+  std::vector<std::shared_ptr<ServableLink>> served_;  // of the rank's thread, rank by rank; null: not served
+  bool serves_ = false;                                // of the rank's thread: any of them
+  uint32_t serving_turn_ = 0;                          // of the rank's thread
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   const std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
   std::atomic<uint64_t> entered_{0};

@@ -34,6 +34,10 @@ class Transport {
   // Waits until everything that was sent has left the memory of the sender.
   virtual Status AwaitSent(Deadline deadline) = 0;
 
+  // This rank will not wait for a while: threads that it did the work of meanwhile take it up again. By the thread that
+  // runs the collectives.
+  virtual void Rest() {}
+
   // Ends the epoch here and, with `tell`, at all peers: their calls fail with Aborted and the message of `why`. The
   // first reason counts. Nobody touches borrowed memory once it has returned.
   virtual void Abort(const Status& why, bool tell) = 0;

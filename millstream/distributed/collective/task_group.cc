@@ -136,8 +136,19 @@ void TaskGroup::Main() {
   callbacks_.failed(status);
 }
 
+// Orders and reports come over the links of the group, too.
+void TaskGroup::LetGroupRest() {
+  std::shared_ptr<collective::Group> group;
+  {
+    MutexLock lock(mu_);
+    if (batches_.empty() && !board_.has_complete()) group = group_;
+  }
+  if (group != nullptr) group->Rest();
+}
+
 bool TaskGroup::Next(Batch* batch) {
   Status broken;
+  LetGroupRest();
   {
     MutexLock lock(mu_);
     running_ = false;

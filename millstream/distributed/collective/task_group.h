@@ -71,6 +71,7 @@ class TaskGroup {
   void TakeOrder(const GroupNote& note) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellOthers(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Main();
+  void LetGroupRest();
   // Waits for what is to be run. False: nothing more is.
   bool Next(Batch* batch);
   StatusOr<Rounds> TakeRounds(const Batch& batch);

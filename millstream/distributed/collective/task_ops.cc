@@ -351,7 +351,10 @@ StatusOr<std::unique_ptr<collective::Group>> TaskOps::FormGroup(const TaskGroup&
   options.name = group.name();
   options.epoch = group.epoch();
   options.timeout = kTimeout;
-  return collective::Group::Make(std::move(members), group.rank(), std::move(transport), options);
+  ASSIGN_OR_RETURN(std::unique_ptr<collective::Group> formed,
+                   collective::Group::Make(std::move(members), group.rank(), std::move(transport), options));
+  if (!options_.backend.empty()) RETURN_IF_ERROR(formed->UseBackend(options_.backend));
+  return formed;
 }
 
 }  // namespace millstream

@@ -23,6 +23,7 @@ struct TaskOpsOptions {
   std::map<std::string, std::string> addresses;  // of all tasks of the cluster, this one included
   std::string leader;                            // the task that forms groups; "": chosen among them
   collective::FrameExchange::Connect connect;    // may block
+  std::string backend;                           // of groups (collective/backend.h); "": our own algorithms
 };
 
 // The collective ops of a task of a cluster. Groups are formed when their ops first run: members are registered with

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "millstream/distributed/link/hub_registry.h"
 #include "millstream/distributed/link/testing/link_peers.h"
+#include "millstream/framework/servable_link.h"
 
 namespace millstream {
 namespace {
@@ -93,6 +95,60 @@ TEST_P(LinkTest, HandlersMaySendFromTheIoThread) {
   ASSERT_EQ(frames.size(), 500u);
   for (uint64_t i = 0; i < 500; ++i) ASSERT_EQ(frames[i].step, i);
   EXPECT_TRUE(IsPattern(frames[499].payload));
+}
+
+// What a thread that waits for frames does: while it serves the link, it is the one that delivers them.
+TEST_P(LinkTest, AThreadThatWaitsMayServeItsLink) {
+  LinkedPair pair(OptionsFor(GetParam()));
+  const auto link = std::dynamic_pointer_cast<ServableLink>(pair.near_link);
+  EXPECT_EQ(link != nullptr, GetParam() == std::string("tcp"));
+  if (link == nullptr) return;
+  pair.far.on_frame = [](PeerLink& link, Frame frame) { link.Send(std::move(frame)); };
+  std::atomic<int> came{0}, here{0};
+  std::atomic<bool> right{true};
+  const auto self = std::this_thread::get_id();
+  pair.near.on_frame = [&](PeerLink&, Frame frame) {
+    if (std::this_thread::get_id() == self) ++here;
+    if (frame.step != static_cast<uint64_t>(came) || !IsPattern(frame.payload)) right = false;
+    ++came;
+  };
+  for (int i = 0; i < 300; ++i) {
+    Frame frame = MakeFrame(static_cast<uint64_t>(i));
+    frame.payload = Pattern(i * 2000 + 1);
+    pair.near_link->Send(std::move(frame));
+    while (came <= i) {
+      if (!link->Serve()) std::this_thread::yield();
+    }
+    if (i % 50 == 49) link->StopServing();
+  }
+  EXPECT_TRUE(right);
+  EXPECT_GT(here, 0);
+}
+
+TEST(ServableLinkTest, TheIoThreadTakesALinkBack) {
+  LinkedPair pair(OptionsFor("tcp"));
+  const auto link = std::dynamic_pointer_cast<ServableLink>(pair.near_link);
+  for (uint64_t i = 0; i < 20; ++i) {
+    link->Serve();
+    if (i % 2 == 0) link->StopServing();  // else after a while
+    pair.far_link->Send(MakeFrame(i));
+    ASSERT_EQ(pair.near.WaitForFrames(i + 1).size(), i + 1);
+  }
+}
+
+TEST(ServableLinkTest, ALinkThatIsServedEndsWithItsPeer) {
+  LinkedPair pair(OptionsFor("tcp"));
+  const auto link = std::dynamic_pointer_cast<ServableLink>(pair.near_link);
+  std::atomic<bool> over{false};
+  std::thread server([&] {
+    while (!over) link->Serve();
+  });
+  pair.far_hub.reset();
+  EXPECT_TRUE(absl::IsUnavailable(pair.near.WaitForClose()));
+  over = true;
+  server.join();
+  EXPECT_FALSE(link->Serve());
+  link->StopServing();
 }
 
 TEST_P(LinkTest, WakesAPeerThatBlocksBeforeEveryFrame) {

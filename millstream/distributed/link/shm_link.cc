@@ -142,7 +142,7 @@ bool ShmLink::ReadSome(size_t budget) {
     budget -= n;
     any = true;
   }
-  if (any) Heard();
+  if (any) Heard(loop()->now());
   return any;
 }
 

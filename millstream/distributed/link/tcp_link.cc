@@ -16,6 +16,9 @@ constexpr size_t kCallBytes = size_t{512} << 10;  // in one system call
 constexpr uint32_t kReadEvents = EPOLLIN | EPOLLRDHUP;
 
 constexpr int64_t kDrainTime = 1'000'000'000;
+// For how long after it was served last the I/O thread leaves the link alone: who calls one collective after the other
+// does not have to take it back each time.
+constexpr int64_t kServingGrace = 3'000'000;
 
 bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
@@ -77,20 +80,65 @@ void TcpLink::ReleaseTransport(UniqueFd socket, bool told) {
   loop()->Post([drain] { drain->Start(); });
 }
 
-void TcpLink::OnBacklog(bool any) { loop()->SetEvents(this, socket(), any ? kReadEvents | EPOLLOUT : kReadEvents); }
+void TcpLink::OnBacklog(bool any) {
+  MutexLock lock(events_mu_);
+  wants_to_write_ = any;
+  SetEvents();
+}
+
+void TcpLink::SetEvents() {
+  loop()->SetEvents(this, socket(), (served_ ? 0u : kReadEvents) | (wants_to_write_ ? EPOLLOUT : 0u));
+}
 
 bool TcpLink::OnEvents(uint32_t events) {
   if (!readable()) return false;
   if ((events & EPOLLOUT) != 0) DrainBacklog(kTurnBytes);
-  if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0 && ReadSome()) Heard();
+  if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) == 0) return true;
+  MutexLock lock(reading_mu_);
+  if (ReadSome(loop()->scratch())) Heard(loop()->now());
   return true;
 }
 
-bool TcpLink::ReadSome() {
+bool TcpLink::Serve() {
+  if (backlog()) DrainBacklog(kTurnBytes);
+  if (!reading_mu_.TryLock()) return false;  // somebody reads already
+  bool any = false;
+  if (readable()) {
+    const int64_t now = NowNanos();
+    // Before the loop is asked whether it sleeps.
+    const bool begins = give_back_at_.exchange(now + kServingGrace, std::memory_order_seq_cst) == kNever;
+    if (begins) SetServed(true);
+    if (begins) loop()->Wake();
+    any = ReadSome(serving_scratch_);
+    if (any) Heard(now);
+  }
+  reading_mu_.Unlock();
+  return any;
+}
+
+void TcpLink::StopServing() {
+  if (give_back_at_.load(std::memory_order_relaxed) == kNever) return;
+  MutexLock lock(reading_mu_);
+  if (!readable()) return;
+  give_back_at_.store(kNever, std::memory_order_seq_cst);
+  SetServed(false);
+}
+
+void TcpLink::SetServed(bool served) {
+  MutexLock lock(events_mu_);
+  served_ = served;
+  SetEvents();
+}
+
+void TcpLink::OnTransportTimer(int64_t now) {
+  if (give_back_at_.load(std::memory_order_relaxed) <= now) StopServing();
+}
+
+bool TcpLink::ReadSome(std::span<char> scratch) {
   bool any = false;
   for (size_t budget = kTurnBytes; budget > 0 && readable();) {
-    // The rest of a payload goes where it belongs; what follows it, and small frames, through the scratch memory.
-    const std::span<char> target = decoder_.PayloadTarget(), scratch = loop()->scratch();
+    // The rest of a payload goes where it belongs; what follows it, and small frames, through `scratch`.
+    const std::span<char> target = decoder_.PayloadTarget();
     const size_t direct = std::min({target.size(), budget, kCallBytes});
     iovec parts[2] = {{target.data(), direct}, {scratch.data(), direct < target.size() ? 0 : scratch.size()}};
     const ssize_t got = ::readv(socket(), parts, 2);

@@ -252,11 +252,12 @@ int64_t WireLink::deadline_ns() {
   const int64_t check = closing_since_.load(std::memory_order_relaxed) == kNever
                             ? liveness_.next_check()
                             : liveness_.last_check() + Nanos(options_.linger) / 4;
-  return std::min(check, delayed_until_.load(std::memory_order_relaxed));
+  return std::min({check, delayed_until_.load(std::memory_order_relaxed), transport_deadline_ns()});
 }
 
 void WireLink::OnTimer(int64_t now) {
   if (delayed_until_.load(std::memory_order_relaxed) <= now) DrainBacklog(kTurnBytes);
+  if (transport_deadline_ns() <= now) OnTransportTimer(now);
   if (now < deadline_ns()) return;
   const Liveness::Verdict verdict = liveness_.Check(now, last_heard_ns(), peer_progress());
   const int64_t silent = now - liveness_.last_sign();
@@ -351,6 +352,8 @@ void WireLink::Finish() {
   Status why;
   bool release;
   {
+    MutexLock reading(reading_mu_);  // nobody reads any more
+    decoder_.Drop();
     MutexLock lock(mu_);
     state_.store(State::kFinished, std::memory_order_release);
     std::swap(dropped, queue_);
@@ -358,7 +361,6 @@ void WireLink::Finish() {
     release = !writing_;
   }
   if (release) Release();
-  decoder_.Drop();
   set_->Remove(this);
   handler_->Closed(*this, why);
 }

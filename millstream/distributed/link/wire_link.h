@@ -30,7 +30,7 @@ struct LinkParts {
 // A link whose frames travel as bytes: the queue of what is to be sent, the talk of the links among themselves, and the
 // end. The writing side has one owner at a time: a thread that finds nobody writing and nothing left over writes its
 // frame itself; the others queue theirs, and the owner or the I/O thread goes on with them. Reading is the I/O
-// thread's.
+// thread's, or that of who serves the link, and then with reading_mu_ held.
 class WireLink : public PeerLink, public IoLoop::Member, protected FrameDecoder::Sink {
  public:
   ~WireLink() override = default;
@@ -60,6 +60,9 @@ class WireLink : public PeerLink, public IoLoop::Member, protected FrameDecoder:
   virtual uint64_t peer_progress() const = 0;
   // On the loop's thread, once the greeting is sent, before the handler knows of the link.
   virtual void OnStart() {}
+  // As deadline_ns() and OnTimer(), for the transport.
+  virtual int64_t transport_deadline_ns() { return kNever; }
+  virtual void OnTransportTimer(int64_t /*now*/) {}
   // A loan of the payload in place of its bytes; nothing: they are sent.
   virtual std::optional<Loan> Lend(const Tensor& /*payload*/) { return std::nullopt; }
   // The links' own talk that is not about keepalive or the end. On the I/O thread.
@@ -83,10 +86,12 @@ class WireLink : public PeerLink, public IoLoop::Member, protected FrameDecoder:
   void RequestMapped() { Request(&wants_mapped_); }
   const LinkOptions& options() const { return options_; }
   FrameHandler* handler() const { return handler_; }
-  void Heard() { last_heard_.store(loop_->now(), std::memory_order_relaxed); }
+  void Heard(int64_t now) { last_heard_.store(now, std::memory_order_relaxed); }
   const std::shared_ptr<IoLoop>& loop() const { return loop_; }
   int socket() const { return socket_.get(); }
 
+  // Held by who reads, where that may be another than the I/O thread; the link's end waits for it.
+  Mutex reading_mu_;
   FrameDecoder decoder_{this};
   std::atomic<uint64_t> bytes_written_{0};  // changed by the owner of the writing side
 

@@ -7,13 +7,14 @@
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/elements/blob.h"
+#include "millstream/tensor/shared_region.h"
 
 namespace millstream {
 namespace {
 
 // Zeros of this size are pages that the system fills with zeros when they are first touched: a large table of which few
 // rows are used takes the memory of those rows.
-constexpr size_t kUntouchedZeroBytes = size_t{1} << 30;
+constexpr size_t kUntouchedZeroBytes = kPrivateBlockBytes;
 constexpr size_t kPageBytes = 4096;
 
 bool IsZeroBytes(const Tensor& value) {
@@ -22,10 +23,12 @@ bool IsZeroBytes(const Tensor& value) {
   return std::all_of(bytes, bytes + value.ByteSize(), [](char byte) { return byte == 0; });
 }
 
-// False if the system does not give zero pages for this memory. REQUIRES: private memory of HostAllocator().
+// False if the system does not give zero pages for this memory. Small pages: a row takes no more than it must.
+// REQUIRES: a block of kPrivateBlockBytes or more of HostAllocator().
 bool TakeZeroPages(char* memory, size_t bytes) {
   const size_t head = (kPageBytes - reinterpret_cast<uintptr_t>(memory) % kPageBytes) % kPageBytes;
   const size_t middle = (bytes - head) / kPageBytes * kPageBytes;
+  madvise(memory + head, middle, MADV_NOHUGEPAGE);  // where there are none, it fails
   if (madvise(memory + head, middle, MADV_DONTNEED) != 0) return false;
   std::memset(memory, 0, head);
   std::memset(memory + head + middle, 0, bytes - head - middle);

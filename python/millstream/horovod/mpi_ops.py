@@ -7,7 +7,7 @@ import re
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
-from millstream.horovod import basics, collectives, joining, world_in_graph
+from millstream.horovod import adasum, basics, collectives, joining, world_in_graph
 from millstream.horovod import process_sets
 from millstream.horovod.process_sets import global_process_set
 from millstream.ops.array import array_ops
@@ -56,8 +56,10 @@ def scaled(tensor, factor):
 
 def reduce_tensor(tensor, op, name, process_set):
     """The reduction alone, without a gradient. `name` is the same on all ranks."""
+    if op == Adasum:
+        return adasum.reduce_tensor(tensor, name, process_set)
     if op not in _MERGE_OPS:
-        raise NotImplementedError("hvd.Adasum is not supported: use hvd.Average or hvd.Sum" if op == Adasum else f"op is {op!r}, not one of hvd's")
+        raise NotImplementedError(f"op is {op!r}, not one of hvd's")
     if world_in_graph.is_alone(process_set) or tensor.shape.num_elements() == 0:
         return gen_ops.identity(tensor)
     mean = op == Average and not tensor.dtype.is_integer

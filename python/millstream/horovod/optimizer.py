@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.framework.indexed_slices import IndexedSlices
-from millstream.horovod import mpi_ops, reductions
+from millstream.horovod import adasum, mpi_ops, reductions
 from millstream.horovod.compression import Compression
 from millstream.horovod.mpi_ops import Average
 from millstream.horovod.process_sets import global_process_set
@@ -101,8 +101,6 @@ class DistributedTrainOptimizer(optimizer_lib.Optimizer):
 
 
 def check_settings(op, gradient_predivide_factor, backward_passes_per_step):
-    if op == mpi_ops.Adasum:
-        raise NotImplementedError("hvd.Adasum is not supported: use hvd.Average or hvd.Sum")
     if gradient_predivide_factor != 1.0 and op != Average:
         raise ValueError("gradient_predivide_factor not supported with op != Average")
     if backward_passes_per_step < 1:
@@ -118,6 +116,11 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
     check_settings(op, gradient_predivide_factor, backward_passes_per_step)
     settings = dict(device_dense=device_dense, device_sparse=device_sparse, compression=compression, sparse_as_dense=sparse_as_dense, op=op,
                     gradient_predivide_factor=gradient_predivide_factor, num_groups=num_groups, groups=groups, process_set=process_set)
+    if op == mpi_ops.Adasum:
+        if not isinstance(optimizer, optimizer_lib.Optimizer) or backward_passes_per_step != 1:
+            raise NotImplementedError("hvd.Adasum is for optimizers of tf.train, with backward_passes_per_step=1")
+        return adasum.AdasumOptimizer(optimizer, name, use_locking, lambda steps: reductions.grouped_allreduce(
+            steps, compression=compression, op=op, process_set=process_set, name="HorovodAdasum"))
     if isinstance(optimizer, optimizer_lib.Optimizer):
         return DistributedTrainOptimizer(optimizer, name, use_locking, backward_passes_per_step, average_aggregated_gradients, settings)
     from millstream.horovod import keras_optimizer

@@ -95,7 +95,10 @@ def in_buckets(tensors, reduce):
 def _grouped_dense(tensors, compression, name, settings):
     small = [compression.compress(t) for t in tensors]
     numbers = itertools.count()
-    reduced = in_buckets([t for t, _ in small], lambda t: mpi_ops.allreduce_tensor(t, f"{name}_{next(numbers)}", **settings))
+    def reduce(tensor):
+        return mpi_ops.allreduce_tensor(tensor, f"{name}_{next(numbers)}", **settings)
+    given = [t for t, _ in small]
+    reduced = [reduce(t) for t in given] if settings["op"] == mpi_ops.Adasum else in_buckets(given, reduce)
     return [compression.decompress(value, context) for value, (_, context) in zip(reduced, small)]
 
 

@@ -57,6 +57,18 @@ check("average=False", hvd.allreduce(tf.constant(2.0), average=False), 2.0 * siz
 check("fp16", hvd.allreduce(tf.constant([1.5 + rank]), compression=hvd.Compression.fp16), [1.5 + (size - 1) / 2])
 check("grouped", hvd.grouped_allreduce([tf.fill([3], float(rank)), tf.fill([2, 2], rank), tf.constant(1.0)], op=hvd.Sum),
       [np.full(3, sum(range(size))), np.full([2, 2], sum(range(size))), size])
+# Orthogonal gradients are added, parallel ones averaged; every rank's own in float64 here.
+if size & (size - 1) == 0:
+    def adasum(parts):
+        while len(parts) > 1:
+            parts = [a * (1 - a @ b / (2 * a @ a)) + b * (1 - a @ b / (2 * b @ b)) for a, b in zip(parts[::2], parts[1::2])]
+        return parts[0]
+    given_parts = [np.array([1.0 + r, 2.0, -1.0 * r, 0.5]) for r in range(size)]
+    for dtype in (tf.float32, tf.float64, tf.float16):
+        check(f"adasum {dtype.name}", hvd.allreduce(tf.constant(given_parts[rank], dtype), op=hvd.Adasum), adasum(given_parts))
+    apart = tf.one_hot(rank, size)
+    check("adasum of orthogonal", hvd.allreduce(apart, op=hvd.Adasum), np.ones(size))
+    check("adasum of equal", hvd.grouped_allreduce([tf.constant([3.0, 4.0]), tf.zeros([2])], op=hvd.Adasum), [[3.0, 4.0], [0.0, 0.0]])
 total = np.arange(5) * sum(range(1, size + 1))
 begin = 5 // size * rank + min(rank, 5 % size)
 check("reducescatter", hvd.reducescatter(tf.range(5.0) * (rank + 1), op=hvd.Sum), total[begin:begin + 5 // size + (rank < 5 % size)])
@@ -107,6 +119,17 @@ with tf.Session() as session:  # a session has variables of its own
 assert hvd.broadcast_object({"rank": rank, "text": "x" * 1001}, size - 1) == {"rank": size - 1, "text": "x" * 1001}
 assert hvd.allgather_object([rank] * rank) == [[r] * r for r in range(size)]
 hvd.barrier()
+
+# Steps of all ranks, combined.
+if size & (size - 1) == 0:
+    tf.reset_default_graph()
+    w = tf.Variable(np.ones(size), dtype=tf.float32)
+    step = hvd.DistributedOptimizer(tf.train.MomentumOptimizer(0.5, 0.9), op=hvd.Adasum).minimize(w[rank] * 2)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for want in (0.0, -1.9):  # each rank moves an entry of its own: by 0.5 * 2, then 0.5 * 2 * 1.9
+            session.run(step)
+            np.testing.assert_allclose(session.run(w), np.full(size, want), rtol=1e-5, atol=1e-6)
 
 # A rank without data takes part with zeros.
 tf.reset_default_graph()

@@ -13,6 +13,10 @@ import millstream.horovod as hvd
 EXAMPLES, BATCH = 250, 4
 folder, epochs = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 task = os.environ["TF_CONFIG"].split('"index":')[1].strip(" }")
+gate = folder / f"gate-{task}"  # while it is there, workers of that number that are started do not get further
+(folder / f"started-{task}").write_text(str(os.getpid()))
+while gate.exists():
+    time.sleep(0.01)
 hvd.init()
 (folder / f"pid-{task}").write_text(str(os.getpid()))
 
