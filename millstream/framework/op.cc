@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "millstream/framework/op_spec.h"
 #include "millstream/framework/op_traits.h"
+#include "millstream/framework/recorded_value.h"
 
 namespace millstream {
 
@@ -195,7 +196,10 @@ OpBuilder& OpBuilder::AddKernel(const char* device, std::vector<std::pair<std::s
   KernelDef kernel;
   kernel.device_type = device;
   kernel.constraints = std::move(constraints);
-  kernel.factory = std::move(factory);
+  kernel.factory = [factory = std::move(factory)](KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+    ASSIGN_OR_RETURN(std::unique_ptr<Kernel> made, factory(init));
+    return WithRecords(init, std::move(made));
+  };
   kernel.async = async;
   entry_->kernels.push_back(std::move(kernel));
   return *this;

@@ -11,13 +11,13 @@
 #include "millstream/base/mutex.h"
 #include "millstream/framework/function_runner.h"
 #include "millstream/framework/held_functions.h"
-#include "millstream/graph/functions/function_library.h"
+#include "millstream/graph/functions/library_source.h"
 #include "millstream/runtime/compile.h"
 
 namespace millstream {
 
 // Runs the functions of a session's library: each instance (name and attributes) is compiled once. Thread-safe.
-class LocalFunctions final : public FunctionRunner, public HeldFunctions {
+class LocalFunctions final : public FunctionRunner, public HeldFunctions, public LibrarySource {
  public:
   // Prepares a function body for compilation: placement and rewrites.
   using Prepare = std::function<Status(PrunedGraph*)>;
@@ -27,6 +27,7 @@ class LocalFunctions final : public FunctionRunner, public HeldFunctions {
   StatusOr<std::shared_ptr<CompiledFunction>> Instantiate(const NameAttrList& function) override;
   void RunAsync(const CompiledFunction& function, const StepContext& step, std::vector<Tensor> args,
                 std::vector<Tensor>* rets, std::function<void(Status)> done) override;
+  const std::shared_ptr<FunctionLibrary>& library() const override { return library_; }
 
  private:
   class Instance;

@@ -132,7 +132,7 @@ constexpr size_t kMaxOptionsBytes = 1 << 20;
 void OutputDataset(KernelContext& ctx, Ref<Dataset> dataset) {
   int depth = dataset->depth();
   std::string options;
-  bool is_new = true;
+  bool is_new = true, checks_use = false;
   for (int i = 0; i < ctx.num_inputs(); ++i) {
     const Tensor& input = ctx.input(i);
     if (input.dtype() != DType::kVariant) continue;
@@ -141,11 +141,13 @@ void OutputDataset(KernelContext& ctx, Ref<Dataset> dataset) {
       if (from == dataset.get()) is_new = false;
       if (from == nullptr || from == dataset.get()) continue;
       depth = std::max(depth, from->depth() + 1);
+      checks_use |= from->checks_use();
       if (options.size() + from->options().size() <= kMaxOptionsBytes) options += from->options();
     }
   }
   if (is_new && !options.empty()) dataset->set_options(options + dataset->options());
   if (depth != dataset->depth()) dataset->set_depth(depth);
+  if (is_new && checks_use) dataset->set_checks_use();
   ctx.set_output(0, Tensor::Scalar(Variant(std::move(dataset))));
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millstream/framework/kernel.h"
+#include "millstream/framework/recorded_value.h"
 #include "millstream/framework/shape_context.h"
 
 namespace millstream {
@@ -48,7 +49,7 @@ inline constexpr int64_t kInfiniteCardinality = -1;
 inline constexpr int64_t kUnknownCardinality = -2;
 
 // What a dataset op gives: a recipe for elements. Immutable and shared; each iterator has its own state.
-class Dataset : public VariantValue {
+class Dataset : public RecordedValue {
  public:
   Dataset(std::vector<DType> types, std::vector<PartialShape> shapes)
       : types_(std::move(types)), shapes_(std::move(shapes)) {}
@@ -79,6 +80,11 @@ class Dataset : public VariantValue {
   int depth() const { return depth_; }
   void set_depth(int depth) { depth_ = depth; }
 
+  // True if this one or one that it is made from checks how it is used (CheckUseOfDatasets() in dataset_record.h); set by
+  // OutputDataset().
+  bool checks_use() const { return checks_use_; }
+  void set_checks_use() { checks_use_ = true; }
+
  protected:
   // What the calls above do; those that only look are asked once of each dataset, since many may be made from one.
   virtual StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const = 0;
@@ -91,6 +97,7 @@ class Dataset : public VariantValue {
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
   int depth_ = 0;
+  bool checks_use_ = false;
   std::string options_;
   mutable std::atomic<int64_t> cardinality_{kNotCounted};
   mutable std::atomic<bool> has_random_access_{false};  // or it is not known yet

@@ -3,6 +3,7 @@
 
 #include "millstream/base/start_thread.h"
 #include "millstream/framework/held_functions.h"
+#include "millstream/ops/data/dataset_record.h"
 #include "millstream/ops/variants/optional.h"
 
 namespace millstream {
@@ -55,6 +56,7 @@ StatusOr<std::shared_ptr<IteratorResource::Walk>> IteratorResource::MakeWalk(Ref
 
 Status IteratorResource::SetDataset(Ref<Dataset> dataset, const StepContext& step) {
   RETURN_IF_ERROR(CheckSignature(signature_, dataset->types(), dataset->shapes()));
+  RETURN_IF_ERROR(CheckUseOfDatasets(*dataset));
   ASSIGN_OR_RETURN(std::shared_ptr<Walk> walk, MakeWalk(std::move(dataset), step));
   MutexLock lock(mu_);
   std::swap(walk_, walk);

@@ -66,6 +66,9 @@ class ShardDataset final : public DerivedDataset {
   const bool needed_;
 };
 
+// In place of a number of shards: the whole dataset, until AutoShardDataset puts the workers' shards in its place.
+constexpr int64_t kShardHint = -1;
+
 class MakeShard final : public Kernel {
  public:
   explicit MakeShard(KernelInit& init) : needed_(init.Attr<bool>("require_non_empty")) {}
@@ -73,6 +76,10 @@ class MakeShard final : public Kernel {
     ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
     ASSIGN_OR_RETURN(const int64_t shards, ScalarInput<int64_t>(ctx, 1, "num_shards"));
     ASSIGN_OR_RETURN(const int64_t index, ScalarInput<int64_t>(ctx, 2, "index"));
+    if (shards == kShardHint) {
+      OutputDataset(ctx, MakeRef<ShardDataset>(std::move(input), 1, 0, false));
+      return OkStatus();
+    }
     if (shards <= 0) {
       return errors::InvalidArgument("Number of shards must be greater than zero (currently num_shards = ", shards,
                                      ").");
@@ -86,33 +93,6 @@ class MakeShard final : public Kernel {
 
  private:
   const bool needed_;
-};
-
-// A part of the dataset for each worker, by a policy. Ours cannot look into a pipeline for the files that it reads, so
-// that what would be done file by file where there are some is done element by element.
-class MakeAutoShard final : public Kernel {
- public:
-  explicit MakeAutoShard(KernelInit& init) : policy_(init.Attr<int64_t>("auto_shard_policy")) {
-    if (policy_ < kOff || policy_ > kHint) init.Fail(errors::InvalidArgument(policy_, " is no policy of sharding."));
-  }
-  Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
-    ASSIGN_OR_RETURN(const int64_t workers, ScalarInput<int64_t>(ctx, 1, "num_workers"));
-    ASSIGN_OR_RETURN(const int64_t index, ScalarInput<int64_t>(ctx, 2, "index"));
-    if (workers <= 0) return errors::InvalidArgument("num_workers must be greater than zero.");
-    if (index < 0 || index >= workers) return errors::InvalidArgument("index must be between 0 and ", workers - 1);
-    if (policy_ == kFile) {
-      return errors::Unimplemented("Sharding by files is not supported: shard the dataset of file names, or use DATA.");
-    }
-    if (policy_ == kAuto || policy_ == kData) input = MakeRef<ShardDataset>(std::move(input), workers, index, false);
-    OutputDataset(ctx, std::move(input));
-    return OkStatus();
-  }
-
- private:
-  // With kHint, only places that the pipeline marks would be sharded; no dataset of ours has marks.
-  enum : int64_t { kOff = -1, kAuto = 0, kFile = 1, kData = 2, kHint = 3 };
-  const int64_t policy_;
 };
 
 // Rows of the components as elements.
@@ -274,20 +254,6 @@ OP("ShardDataset")
     .Cpu<MakeShard>()
     .Doc("One of every num_shards elements.");
 
-#define AUTO_SHARD(Name)                  \
-  OP(Name)                                \
-      .Input("input_dataset: variant")    \
-      .Input("num_workers: int64")        \
-      .Input("index: int64")              \
-      .Output("handle: variant")          \
-      .Attr("auto_shard_policy: int = 0") \
-      .With(ElementAttrs)                 \
-      .Shape(ScalarShape)                 \
-      .Cpu<MakeAutoShard>()               \
-      .Doc("The part of a dataset that is for one worker, by elements.")
-AUTO_SHARD("AutoShardDataset").Attr("num_replicas: int = 0");
-AUTO_SHARD("ExperimentalAutoShardDataset");
-
 #define UNBATCH(Name)                  \
   OP(Name)                             \
       .Input("input_dataset: variant") \
@@ -325,7 +291,6 @@ IGNORE_ERRORS("ExperimentalIgnoreErrorsDataset");
 #undef IGNORE_ERRORS
 #undef UNIQUE
 #undef UNBATCH
-#undef AUTO_SHARD
 
 }  // namespace
 }  // namespace millstream

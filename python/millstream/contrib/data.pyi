@@ -16,6 +16,8 @@ from millstream.datasets.more_steps import get_single_element as get_single_elem
 from millstream.datasets.more_steps import group_by_reducer as group_by_reducer
 from millstream.datasets.optional_ops import Optional as Optional
 from millstream.datasets.optional_ops import get_next_as_optional as get_next_as_optional
+from millstream.datasets.saved_datasets import TFRecordWriter as TFRecordWriter
+from millstream.datasets.saved_datasets import make_saveable_from_iterator as make_saveable_from_iterator
 from millstream.datasets.selection import choose_from_datasets as choose_from_datasets
 from millstream.datasets.selection import rejection_resample as rejection_resample
 from millstream.datasets.selection import sample_from_datasets as sample_from_datasets
@@ -46,6 +48,7 @@ __all__ = [
     "RandomDataset",
     "Reducer",
     "TFRecordDataset",
+    "TFRecordWriter",
     "TextLineDataset",
     "batch_and_drop_remainder",
     "bucket_by_sequence_length",
@@ -60,6 +63,7 @@ __all__ = [
     "ignore_errors",
     "make_batched_features_dataset",
     "make_csv_dataset",
+    "make_saveable_from_iterator",
     "map_and_batch",
     "padded_batch_and_drop_remainder",
     "parallel_interleave",

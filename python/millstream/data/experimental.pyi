@@ -22,6 +22,13 @@ from millstream.datasets.options import DistributeOptions as DistributeOptions
 from millstream.datasets.options import ExternalStatePolicy as ExternalStatePolicy
 from millstream.datasets.options import OptimizationOptions as OptimizationOptions
 from millstream.datasets.options import ThreadingOptions as ThreadingOptions
+from millstream.datasets.saved_datasets import SHARD_HINT as SHARD_HINT
+from millstream.datasets.saved_datasets import TFRecordWriter as TFRecordWriter
+from millstream.datasets.saved_datasets import experimental_snapshot as snapshot
+from millstream.datasets.saved_datasets import from_list as from_list
+from millstream.datasets.saved_datasets import load as load
+from millstream.datasets.saved_datasets import make_saveable_from_iterator as make_saveable_from_iterator
+from millstream.datasets.saved_datasets import save as save
 from millstream.datasets.selection import choose_from_datasets as choose_from_datasets
 from millstream.datasets.selection import rejection_resample as rejection_resample
 from millstream.datasets.selection import sample_from_datasets as sample_from_datasets
@@ -53,6 +60,8 @@ __all__ = [
     "Optional",
     "RandomDataset",
     "Reducer",
+    "SHARD_HINT",
+    "TFRecordWriter",
     "ThreadingOptions",
     "UNKNOWN_CARDINALITY",
     "assert_cardinality",
@@ -62,21 +71,26 @@ __all__ = [
     "copy_to_device",
     "dense_to_sparse_batch",
     "enumerate_dataset",
+    "from_list",
     "get_next_as_optional",
     "get_single_element",
     "group_by_reducer",
     "group_by_window",
     "ignore_errors",
+    "load",
     "make_batched_features_dataset",
     "make_csv_dataset",
+    "make_saveable_from_iterator",
     "map_and_batch",
     "parallel_interleave",
     "parse_example_dataset",
     "prefetch_to_device",
     "rejection_resample",
     "sample_from_datasets",
+    "save",
     "scan",
     "shuffle_and_repeat",
+    "snapshot",
     "take_while",
     "unbatch",
     "unique",

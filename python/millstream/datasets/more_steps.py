@@ -117,6 +117,26 @@ class MoreSteps:
         tensors = tensors if isinstance(tensors, (list, tuple)) else [tensors]
         return structure.pack_like(self._spec, [s.value(t) for s, t in zip(leaves, tensors)])
 
+    def snapshot(self, path: Any, compression: Any = "AUTO", reader_func: Any = None, shard_func: Any = None) -> Any:
+        """The elements are written to files below `path` in the first pass, and read from there from then on."""
+        from millstream.datasets import saved_datasets
+        return saved_datasets.snapshot(self, path, compression, reader_func, shard_func)
+
+    def save(self, path: Any, compression: Any = None, shard_func: Any = None, checkpoint_args: Any = None) -> Any:
+        """An operation that writes the elements to files below `path`, for load()."""
+        from millstream.datasets import saved_datasets
+        return saved_datasets.save(self, path, compression, shard_func, checkpoint_args)
+
+    @staticmethod
+    def load(path: Any, element_spec: Any = None, compression: Any = None, reader_func: Any = None, wait: bool = False) -> Any:
+        """The dataset that save() has written below `path`."""
+        from millstream.datasets import saved_datasets
+        return saved_datasets.load(path, element_spec, compression, reader_func, wait)
+
+    def fingerprint(self):
+        """A number that datasets share which are made in the same way."""
+        return gen_ops.dataset_fingerprint(self._make())
+
     def as_numpy_iterator(self) -> Any:
         raise RuntimeError("as_numpy_iterator() is not supported while tracing functions or in graphs: use an iterator.")
 

@@ -18,6 +18,11 @@ EXPORTS = {
         INFINITE_CARDINALITY UNKNOWN_CARDINALITY""".split()) + """ data.INFINITE_CARDINALITY data.UNKNOWN_CARDINALITY
         contrib.data.RandomDataset contrib.data.get_single_element contrib.data.dense_to_sparse_batch
         contrib.data.group_by_reducer contrib.data.Reducer""",
+    "millstream.datasets.saved_datasets": """
+        data.experimental.snapshot=experimental_snapshot data.experimental.save=save data.experimental.load=load
+        data.experimental.from_list data.experimental.TFRecordWriter data.experimental.SHARD_HINT
+        data.experimental.make_saveable_from_iterator contrib.data.TFRecordWriter
+        contrib.data.make_saveable_from_iterator""",
     "millstream.datasets.csv_datasets": " ".join(f"data.experimental.{n}" for n in """
         CsvDataset make_csv_dataset parse_example_dataset make_batched_features_dataset""".split()) + """
         contrib.data.CsvDataset contrib.data.make_csv_dataset contrib.data.parse_example_dataset

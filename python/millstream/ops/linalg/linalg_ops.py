@@ -12,7 +12,7 @@ from millstream import gen_ops
 from millstream.framework import dtypes, ops, tensor_util
 from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops, reduce_ops
-from millstream.ops.arguments import static_size, unsupported
+from millstream.ops.arguments import unsupported
 
 if TYPE_CHECKING:
     from typing import Any, Optional

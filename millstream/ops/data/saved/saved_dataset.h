@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_OPS_DATA_SAVED_DATASET_H_
-#define MILLSTREAM_OPS_DATA_SAVED_DATASET_H_
+#ifndef MILLSTREAM_OPS_DATA_SAVED_SAVED_DATASET_H_
+#define MILLSTREAM_OPS_DATA_SAVED_SAVED_DATASET_H_
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,11 +21,18 @@ struct SavedMetadata {
   std::vector<DType> types;
   int64_t elements = 0;
   bool finalized = false;
+  std::chrono::system_clock::time_point created;  // set by WriteSavedMetadata(), unless it is known
 };
 
 // NotFound if there is none, DataLoss if it is malformed.
 StatusOr<SavedMetadata> ReadSavedMetadata(const ResourceManager* resources, const std::string& path);
-Status WriteSavedMetadata(const std::string& path, const SavedMetadata& metadata);
+Status WriteSavedMetadata(const std::string& path, SavedMetadata* metadata);
+// The name of a new run.
+std::string NewRunName();
+
+Status WriteElement(const Element& element, RecordWriter* writer);
+// The elements of one file.
+Ref<Dataset> OpenElementsFile(const std::string& file, Compression compression, const OutputSignature& signature);
 
 // Writes the elements of one run. Not thread-safe.
 class SavedRunWriter {
@@ -53,4 +61,4 @@ StatusOr<Ref<Dataset>> OpenSavedShards(const ResourceManager* resources, const s
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_OPS_DATA_SAVED_DATASET_H_
+#endif  // MILLSTREAM_OPS_DATA_SAVED_SAVED_DATASET_H_

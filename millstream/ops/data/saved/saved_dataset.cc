@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/data/saved_dataset.h"
+#include "millstream/ops/data/saved/saved_dataset.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 
 #include "absl/strings/match.h"
@@ -46,6 +45,9 @@ bool ReadField(Coded& in, uint32_t tag, SavedMetadata* metadata) {
   switch (tag >> 3) {
     case kRun:
       metadata->run = bytes;
+      break;
+    case kCreated:
+      metadata->created = std::chrono::system_clock::time_point(std::chrono::microseconds(number));
       break;
     case kVersion:
       metadata->version = static_cast<int64_t>(number);
@@ -128,7 +130,9 @@ StatusOr<SavedMetadata> ReadSavedMetadata(const ResourceManager* resources, cons
   return metadata;
 }
 
-Status WriteSavedMetadata(const std::string& path, const SavedMetadata& metadata) {
+Status WriteSavedMetadata(const std::string& path, SavedMetadata* saved) {
+  if (saved->created == std::chrono::system_clock::time_point()) saved->created = std::chrono::system_clock::now();
+  const SavedMetadata& metadata = *saved;
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -140,8 +144,8 @@ Status WriteSavedMetadata(const std::string& path, const SavedMetadata& metadata
     out.WriteVarint32(static_cast<uint32_t>(kRun) << 3 | 2);
     out.WriteVarint32(static_cast<uint32_t>(metadata.run.size()));
     out.WriteString(metadata.run);
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    number(kCreated, static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
+    const auto created = std::chrono::duration_cast<std::chrono::microseconds>(metadata.created.time_since_epoch());
+    number(kCreated, static_cast<uint64_t>(created.count()));
     number(kVersion, static_cast<uint64_t>(metadata.version));
     for (const DType type : metadata.types) number(kType, static_cast<uint64_t>(type));
     number(kElements, static_cast<uint64_t>(metadata.elements));
@@ -150,16 +154,35 @@ Status WriteSavedMetadata(const std::string& path, const SavedMetadata& metadata
   return WriteFileAtomically(path + kMetadataFile, bytes);
 }
 
+std::string NewRunName() {
+  std::random_device entropy;
+  return absl::StrCat(uint64_t{entropy()} << 32 | entropy());
+}
+
+Status WriteElement(const Element& element, RecordWriter* writer) {
+  for (const Tensor& component : element) {
+    proto::TensorProto message;
+    RETURN_IF_ERROR(TensorToProto(component, &message));
+    std::string record;
+    if (!message.SerializeToString(&record)) return errors::DataLoss("Failed to serialize a tensor: it is too large");
+    RETURN_IF_ERROR(writer->Write(record));
+  }
+  return OkStatus();
+}
+
+Ref<Dataset> OpenElementsFile(const std::string& file, Compression compression, const OutputSignature& signature) {
+  return MakeRef<ShardDataset>(file, compression, signature);
+}
+
 StatusOr<std::unique_ptr<SavedRunWriter>> SavedRunWriter::Create(const ResourceManager* resources,
                                                                  const std::string& path, Compression compression,
                                                                  std::vector<DType> types) {
   ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(resources, path));
   auto writer = std::unique_ptr<SavedRunWriter>(new SavedRunWriter(confined, compression));
-  std::random_device entropy;
-  writer->metadata_.run = absl::StrCat(uint64_t{entropy()} << 32 | entropy());
+  writer->metadata_.run = NewRunName();
   writer->metadata_.types = std::move(types);
   RETURN_IF_ERROR(MakeFolders(absl::StrCat(confined, "/", writer->metadata_.run)));
-  RETURN_IF_ERROR(WriteSavedMetadata(confined, writer->metadata_));
+  RETURN_IF_ERROR(WriteSavedMetadata(confined, &writer->metadata_));
   return writer;
 }
 
@@ -176,13 +199,7 @@ StatusOr<RecordWriter*> SavedRunWriter::Shard(int64_t shard) {
 
 Status SavedRunWriter::Write(int64_t shard, const Element& element) {
   ASSIGN_OR_RETURN(RecordWriter * writer, Shard(shard));
-  for (const Tensor& component : element) {
-    proto::TensorProto message;
-    RETURN_IF_ERROR(TensorToProto(component, &message));
-    std::string record;
-    if (!message.SerializeToString(&record)) return errors::DataLoss("Failed to serialize a tensor: it is too large");
-    RETURN_IF_ERROR(writer->Write(record));
-  }
+  RETURN_IF_ERROR(WriteElement(element, writer));
   ++metadata_.elements;
   return OkStatus();
 }
@@ -190,7 +207,7 @@ Status SavedRunWriter::Write(int64_t shard, const Element& element) {
 Status SavedRunWriter::Finish() {
   for (const auto& [shard, writer] : shards_) RETURN_IF_ERROR(writer->Close());
   metadata_.finalized = true;
-  return WriteSavedMetadata(path_, metadata_);
+  return WriteSavedMetadata(path_, &metadata_);
 }
 
 StatusOr<Ref<Dataset>> OpenSavedShards(const ResourceManager* resources, const std::string& path,
