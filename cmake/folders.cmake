@@ -261,6 +261,12 @@ function(millstream_tests)
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(golden_on_shadow_device PROPERTIES LABELS conformance TIMEOUT 1800 ENVIRONMENT
       "MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR};MILLSTREAM_DEVICE_PLUGINS=$<TARGET_FILE:millstream_shadow>")
+    # Small programs that would end the process or fill its memory.
+    add_test(NAME hostile_on_shadow_device COMMAND runtime_test --gtest_brief=1
+             --gtest_filter=*HostileTensors*:*HostileState*:*HostileFunctions*
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(hostile_on_shadow_device PROPERTIES LABELS unit TIMEOUT 1800 ENVIRONMENT
+      "MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR};MILLSTREAM_DEVICE_PLUGINS=$<TARGET_FILE:millstream_shadow>")
   endif()
   if(TARGET millstream_cuda)
     # It can be loaded, and every kernel belongs to an op, once for each type; with or without a GPU.

@@ -217,6 +217,32 @@ def test_checkpoints_keep_floats_and_the_scale(tmp_path):
     assert tf.train.load_variable(path, "current_loss_scale") == 4
 
 
+def test_a_scale_of_ones_own():
+    class Doubling(tf.mixed_precision.LossScale):
+        def __init__(self):
+            super().__init__()
+            self._scale = self._add_weight("scale", 1.0)
+
+        def __call__(self):
+            return self._scale.value()
+
+        def update(self, grads):
+            return self._scale.assign(self._scale * 2.0), True
+
+        def get_config(self):
+            return {}
+
+    w = tf.get_variable("w", initializer=[1.0])
+    scale = Doubling()
+    train = tf.mixed_precision.MixedPrecisionLossScaleOptimizer(tf.train.GradientDescentOptimizer(0.5), scale).minimize(tf.reduce_sum(w * w))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for expected in (2, 4, 8):
+            session.run(train)
+            assert session.run(scale()) == expected
+        assert session.run(w) == 0
+
+
 def test_config_round_trip():
     scale = tf.mixed_precision.DynamicLossScale(16, 3, 4.0)
     again = tf.mixed_precision.DynamicLossScale.from_config(scale.get_config())

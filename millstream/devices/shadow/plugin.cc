@@ -35,7 +35,9 @@ StatusOr<std::vector<std::unique_ptr<Device>>> MakeDevices(const DeviceRequest& 
     attributes.incarnation = request.incarnation + static_cast<uint64_t>(i);
     attributes.physical_desc = absl::StrCat("device: ", i, ", name: shadow of the CPU, for tests");
     ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, Arena::Make(static_cast<size_t>(bytes)));
-    devices.push_back(std::make_unique<ShadowDevice>(std::move(attributes), std::move(arena), request.pool));
+    auto device = std::make_unique<ShadowDevice>(std::move(attributes), std::move(arena), request.pool);
+    RETURN_IF_ERROR(device->Start());
+    devices.push_back(std::move(device));
   }
   return devices;
 }

@@ -18,6 +18,11 @@ DeviceAttributes HostAttributes(DeviceAttributes attributes) {
 ShadowDevice::ShadowDevice(DeviceAttributes attributes, std::shared_ptr<Arena> arena, ThreadPool* pool)
     : Accelerator(attributes), host_(HostAttributes(std::move(attributes)), pool), arena_(std::move(arena)) {}
 
+Status ShadowDevice::Start() {
+  RETURN_IF_ERROR(stream_->Start());
+  return answers_.Start();
+}
+
 ShadowDevice::~ShadowDevice() { stream_->Wait().IgnoreError(); }
 
 StatusOr<Tensor> ShadowDevice::AllocateTensor(DType dtype, const Shape& shape) {

@@ -18,6 +18,8 @@ class ShadowDevice final : public Accelerator {
   // `pool` is borrowed.
   ~ShadowDevice() override;  // waits for all work
   ShadowDevice(DeviceAttributes attributes, std::shared_ptr<Arena> arena, ThreadPool* pool);
+  // Before anything else. ResourceExhausted if there are no threads to be had.
+  Status Start();
 
   Allocator* allocator() override { return host_.allocator(); }  // for what kernels keep on the host
   ThreadPool* pool() override { return host_.pool(); }

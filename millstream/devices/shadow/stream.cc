@@ -5,12 +5,16 @@
 
 #include "millstream/base/notification.h"
 #include "millstream/base/random.h"
+#include "millstream/base/start_thread.h"
 
 namespace millstream::shadow {
 
-LateStream::LateStream() : thread_([this] { Main(); }) {}
+Status LateStream::Start() {
+  return StartThread([this] { Main(); }, &thread_);
+}
 
 LateStream::~LateStream() {
+  if (!thread_.joinable()) return;
   {
     MutexLock lock(mu_);
     stopped_ = true;
@@ -26,6 +30,7 @@ void LateStream::ThenCall(std::function<void()> fn) {
 }
 
 Status LateStream::Wait() {
+  if (!thread_.joinable()) return OkStatus();
   Notification reached;
   ThenCall([&] { reached.Notify(); });
   reached.Wait();

@@ -15,7 +15,8 @@ namespace millstream::shadow {
 // whoever does not wait reads what is not there yet. Thread-safe.
 class LateStream final : public Stream {
  public:
-  LateStream();
+  // Before anything else. ResourceExhausted if there is no thread to be had.
+  Status Start();
   ~LateStream() override;  // does all that is left. REQUIRES: not on the stream's thread
 
   void ThenCall(std::function<void()> fn) override;

@@ -378,19 +378,31 @@ size_t Worker::num_waiting() const {
       std::count_if(steps_.begin(), steps_.end(), [](const auto& entry) { return !entry.second->begun.load(); }));
 }
 
-std::optional<int64_t> Worker::GlobalStep() const {
-  const StatusOr<Ref<Variable>> variable = resources_.Lookup<Variable>("", "global_step");
-  if (!variable.ok()) return std::nullopt;
-  // Under its lock, not as a snapshot: the next update would have to copy that.
-  MutexLock lock((*variable)->mu());
-  const Tensor& stored = (*variable)->tensor();
-  if (!stored.IsInitialized() || stored.num_elements() != 1) return std::nullopt;
-  const StatusOr<Tensor> on_host = devices_.ToHost(stored);
-  if (!on_host.ok()) return std::nullopt;
-  const Tensor& value = *on_host;
+namespace {
+
+std::optional<int64_t> NumberOf(const Tensor& value) {
+  if (!value.IsInitialized() || value.num_elements() != 1) return std::nullopt;
   if (value.dtype() == DType::kInt64) return value.data<int64_t>()[0];
   if (value.dtype() == DType::kInt32) return value.data<int32_t>()[0];
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int64_t> Worker::GlobalStep() const {
+  const StatusOr<Ref<Variable>> variable = resources_.Lookup<Variable>("", "global_step");
+  if (!variable.ok()) return std::nullopt;
+  Tensor snapshot;
+  {
+    // Under its lock, not as a snapshot: the next update would have to copy that.
+    MutexLock lock((*variable)->mu());
+    if (!devices_.has_accelerators()) return NumberOf((*variable)->tensor());
+    snapshot = (*variable)->tensor();
+  }
+  // Not under the lock: work of the device that is in front of the copy may need it.
+  if (!snapshot.IsInitialized()) return std::nullopt;
+  const StatusOr<Tensor> on_host = devices_.ToHost(snapshot);
+  return on_host.ok() ? NumberOf(*on_host) : std::nullopt;
 }
 
 }  // namespace millstream

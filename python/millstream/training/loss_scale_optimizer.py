@@ -50,7 +50,7 @@ class MixedPrecisionLossScaleOptimizer(wrapping_optimizer.WrappingOptimizer):
         def apply():
             return self._opt.apply_gradients(grads_and_vars, global_step, (name or self._name) + "-wrapped")
 
-        applied = control_flow_ops.cond(should_apply, apply, gen_ops.no_op)
+        applied = apply() if should_apply is True else control_flow_ops.cond(should_apply, apply, gen_ops.no_op)
         return control_flow_group.group(applied, update, name=name or self._name)
 
     def variables(self) -> Any:
