@@ -3,9 +3,6 @@
 partial runs and collectives."""
 import os
 import pathlib
-import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -115,14 +112,6 @@ def test_training_modes(program, small_mnist, link, mode):
     done = train(program, "--model", "softmax", "--mode", mode, *size, "--data_dir", small_mnist, "--train_steps", 200, "--learning_rate", 0.2, "--batch_size", 50,
                  "--threads", 1, "--status_port", -1, "--logdir", "")
     assert summary_of(done)["accuracy"] > 0.8
-
-
-def test_horovod(program, link):
-    """Every call of Horovod's API with gradients in the memory of a device."""
-    command = [program, "launch", "--workers", "2", "--", sys.executable, str(HERE / "programs" / "horovod_calls.py"), "2"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stdout[-4000:]
-    assert sorted(re.findall(r"rank (\d+) of \d+ is fine", done.stdout)) == ["0", "1"]
 
 
 def test_an_elastic_job(program, tmp_path, on_accelerators):
