@@ -147,7 +147,7 @@ TEST(ServableLinkTest, ALinkThatIsServedEndsWithItsPeer) {
   const Status why = pair.near.WaitForClose();
   over = true;
   server.join();
-  EXPECT_TRUE(absl::IsCancelled(why)) << why;  // what the peer's hub said last
+  EXPECT_TRUE(absl::IsCancelled(why) || absl::IsUnavailable(why)) << why;  // what the peer's hub said, if it came
   EXPECT_FALSE(link->Serve());
   link->StopServing();
 }
