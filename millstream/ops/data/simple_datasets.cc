@@ -43,20 +43,31 @@ class ShardDataset final : public DerivedDataset {
         RETURN_IF_ERROR(CheckCancelled(step));
         element->clear();
         RETURN_IF_ERROR(input_->GetNext(step, element, end));
-        if (*end && needed_ && next_ < shards_) {
-          return errors::InvalidArgument("Could not apply FILE based sharding: the dataset only has ", next_,
-                                         " file(s), which is not enough for the required ", shards_,
-                                         " shards/workers.");
-        }
         if (*end) return OkStatus();
         if (next_ % shards_ == index_) {
           ++next_;
-          return OkStatus();
+          return needed_ && next_ < shards_ ? CheckOthers(step) : OkStatus();
         }
       }
     }
 
    private:
+    // InvalidArgument unless there is an element for every shard.
+    Status CheckOthers(const StepContext& step) {
+      for (; next_ < shards_; ++next_) {
+        Element other;
+        bool end = false;
+        RETURN_IF_ERROR(CheckCancelled(step));
+        RETURN_IF_ERROR(input_->GetNext(step, &other, &end));
+        if (end) {
+          return errors::InvalidArgument("Could not apply FILE based sharding: the dataset only has ", next_,
+                                         " file(s), which is not enough for the required ", shards_,
+                                         " shards/workers.");
+        }
+      }
+      return OkStatus();
+    }
+
     const IteratorPtr input_;
     const int64_t shards_, index_;
     const bool needed_;
