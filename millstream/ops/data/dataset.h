@@ -80,8 +80,8 @@ class Dataset : public RecordedValue {
   int depth() const { return depth_; }
   void set_depth(int depth) { depth_ = depth; }
 
-  // True if this one or one that it is made from checks how it is used (CheckUseOfDatasets() in dataset_record.h); set by
-  // OutputDataset().
+  // True if this one or one that it is made from checks how it is used (CheckUseOfDatasets() in dataset_record.h); set
+  // by OutputDataset().
   bool checks_use() const { return checks_use_; }
   void set_checks_use() { checks_use_ = true; }
 
