@@ -3,8 +3,9 @@
 #include "millstream/devices/cuda/fusion/nvrtc.h"
 
 #include <gmock/gmock.h>
-#include <stdlib.h>
 #include <unistd.h>
+
+#include <cstdlib>
 
 #include "millstream/base/file.h"
 #include "millstream/devices/cuda/fusion/element_layout.h"

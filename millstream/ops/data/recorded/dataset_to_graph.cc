@@ -36,7 +36,7 @@ class DatasetToGraph final : public Kernel {
     if (strip_devices_) StripDevices(&def);
     std::string bytes;
     if (!def.SerializeToString(&bytes)) return errors::ResourceExhausted("The graph of the dataset is too large.");
-    ctx.set_output(0, Tensor::Scalar(std::move(bytes)));
+    ctx.set_output(0, Tensor::Scalar(bytes));
     return OkStatus();
   }
 
