@@ -68,7 +68,7 @@ if size & (size - 1) == 0:
         check(f"adasum {dtype.name}", hvd.allreduce(tf.constant(given_parts[rank], dtype), op=hvd.Adasum), adasum(given_parts))
     apart = tf.one_hot(rank, size)
     check("adasum of orthogonal", hvd.allreduce(apart, op=hvd.Adasum), np.ones(size))
-    check("adasum of equal", hvd.grouped_allreduce([tf.constant([3.0, 4.0]), tf.zeros([2])], op=hvd.Adasum), [[3.0, 4.0], [0.0, 0.0]])
+    check("adasum of equal", hvd.grouped_allreduce([tf.constant([3.0, 4.0]), tf.constant([0.0, 0.0])], op=hvd.Adasum), [[3.0, 4.0], [0.0, 0.0]])
 total = np.arange(5) * sum(range(1, size + 1))
 begin = 5 // size * rank + min(rank, 5 % size)
 check("reducescatter", hvd.reducescatter(tf.range(5.0) * (rank + 1), op=hvd.Sum), total[begin:begin + 5 // size + (rank < 5 % size)])

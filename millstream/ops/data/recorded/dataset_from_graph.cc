@@ -85,13 +85,13 @@ class DatasetFromGraph final : public AsyncKernel {
   // The graph becomes a function of the session's library, which its own functions are added to.
   static StatusOr<std::shared_ptr<CompiledFunction>> Compile(const KernelContext& ctx) {
     ASSIGN_OR_RETURN(const std::string bytes, ScalarInput<std::string>(ctx, 0, "graph_def"));
+    proto::GraphDef graph;
+    if (!graph.ParseFromString(bytes)) return errors::InvalidArgument("Could not parse serialized graph_def.");
     const auto* source = dynamic_cast<const LibrarySource*>(ctx.step().functions);
     if (source == nullptr) return errors::Internal("No function library is provided.");
     NameAttrList name;
     name.name = absl::StrCat("__dataset_from_graph_", Fingerprint64(bytes));
     if (source->library()->Find(name.name) == nullptr) {
-      proto::GraphDef graph;
-      if (!graph.ParseFromString(bytes)) return errors::InvalidArgument("Could not parse serialized graph_def.");
       proto::FunctionDefLibrary library = graph.library();
       RETURN_IF_ERROR(AsFunction(graph).Convert(name.name, library.add_function()));
       RETURN_IF_ERROR(source->library()->AddLibrary(library));
