@@ -47,9 +47,9 @@ def test_before_init():
 def test_refusals():
     x = tf.ones([2])
     with pytest.raises(NotImplementedError, match="Adasum"):
-        hvd.allreduce(x, op=hvd.Adasum)
-    with pytest.raises(NotImplementedError, match="Adasum"):
-        hvd.DistributedOptimizer(tf.train.AdamOptimizer(), op=hvd.Adasum)
+        hvd.DistributedOptimizer(tf.train.AdamOptimizer(), op=hvd.Adasum, backward_passes_per_step=2)
+    with pytest.raises(ValueError, match="Adasum"):
+        hvd.allreduce(tf.ones([2], tf.int32), op=hvd.Adasum)
     with pytest.raises(ValueError, match="supersedes"):
         hvd.allreduce(x, average=True, op=hvd.Sum)
     with pytest.raises(ValueError, match="op != Average"):

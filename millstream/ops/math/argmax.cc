@@ -110,7 +110,7 @@ constexpr int64_t kShortRow = 64;
 template <typename T, bool max>
 void FindAll(const void* in, int64_t n, int64_t inner, int64_t begin, int64_t end, int64_t* out) {
   const T* x = static_cast<const T*>(in);
-  if (inner == 1 && n < kShortRow) return FindInColumns<T, max>(x, n, 1, n, begin, end, out);
+  if (inner == 1 && n < kShortRow) return FindInColumns<T, max>(x, n, 1, n, begin, end, out + begin);
   if (inner == 1) {
     for (int64_t o = begin; o < end; ++o) out[o] = FindInRow<T, max>(x + o * n, n);
     return;

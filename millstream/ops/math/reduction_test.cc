@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "millstream/base/thread_pool.h"
 #include "millstream/framework/cpu_device.h"
 #include "millstream/framework/run_kernel.h"
 #include "millstream/math/simd.h"
@@ -132,6 +133,26 @@ TEST(ReductionTest, ArgMaxFindsTheFirstOfAllLengths) {
         const float* first = r == 0 && n > 1 ? row + 1 : row;
         ASSERT_EQ((*out)[0].data<int64_t>()[r], std::max_element(first, row + n) - row) << n << " " << r;
       }
+    }
+  }
+}
+
+// So many rows that threads share them.
+TEST(ReductionTest, ArgMaxOfManyRowsOnSeveralThreads) {
+  ThreadPool pool(4);
+  const auto devices = MakeCpuDevices("/job:localhost/replica:0/task:0", 1, 1, &pool);
+  for (const int64_t n : {10, 100}) {
+    constexpr int64_t kRows = 20000;
+    Tensor x(DType::kFloat, Shape({kRows, n}));
+    for (int64_t i = 0; i < kRows * n; ++i) x.data<float>()[i] = static_cast<float>(i * 7919 % 10007);
+    AttrMap attrs;
+    attrs.Set("T", DType::kFloat);
+    auto out =
+        RunKernel(*OpRegistry::Global().Find("ArgMax"), attrs, {x, Tensor::Scalar(int32_t{1})}, devices[0].get());
+    ASSERT_TRUE(out.ok()) << out.status();
+    for (int64_t r = 0; r < kRows; ++r) {
+      const float* row = x.data<float>() + r * n;
+      ASSERT_EQ((*out)[0].data<int64_t>()[r], std::max_element(row, row + n) - row) << n << " " << r;
     }
   }
 }
