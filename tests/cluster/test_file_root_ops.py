@@ -95,6 +95,21 @@ def _save_dataset(path, op):
     return _all(dataset) if op == "SaveDatasetV2" else dataset
 
 
+def _snapshot(path):
+    from millstream.framework import function
+
+    @function.Defun(tf.string)
+    def to_shard(x):
+        return tf.constant(0, tf.int64)
+
+    @function.Defun(tf.variant)
+    def same(shards):
+        return tf.identity(shards)
+
+    return _all(raw.SnapshotDatasetV2(input_dataset=_strings(), path=path, reader_func_other_args=[], shard_func_other_args=[], reader_func=same,
+                                      shard_func=to_shard, output_types=[tf.string], output_shapes=[[]]))
+
+
 def _writer(logdir, suffix=""):
     writer = raw.SummaryWriter(shared_name=f"writer{next(_numbers)}", container="")
     create = raw.CreateSummaryFileWriter(writer=writer, logdir=logdir, max_queue=1, flush_millis=1, filename_suffix=suffix)
@@ -160,6 +175,8 @@ WRITES = {
                                                                                   compression_type=""),
     "SaveDataset": lambda p: _save_dataset(p, "SaveDataset"),
     "SaveDatasetV2": lambda p: _save_dataset(p, "SaveDatasetV2"),
+    "SnapshotDataset": lambda p: _all(raw.SnapshotDataset(input_dataset=_strings(), path=p, output_types=[tf.string], output_shapes=[[]])),
+    "SnapshotDatasetV2": _snapshot,
     "PrintV2": lambda p: raw.PrintV2(input="x", output_stream=p if p.startswith("file://") else "file://" + p),
     "CreateSummaryFileWriter": _writer,
 }
