@@ -243,18 +243,9 @@ TEST(GrpcLinkTest, CloseWithReasonReachesPeer) {
 }
 
 TEST(GrpcLinkTest, AnEndAmidAPayloadGivesItsMemoryBackThoughTheLinkIsHeld) {
-  Notification released;
   Pair pair;
   ASSERT_EQ(pair.Dial(), OkStatus());
-  pair.far.on_payload = [&](const Frame&, uint64_t bytes) -> StatusOr<Tensor> {
-    pair.near_link->Close(errors::Aborted("enough"));
-    return testing::TellingTensor(bytes, &released);
-  };
-  Frame frame = MakeFrame(1);
-  frame.payload = Pattern(int64_t{64} << 20);
-  pair.near_link->Send(std::move(frame));
-  EXPECT_FALSE(pair.far.WaitForClose().ok());
-  EXPECT_TRUE(released.WaitUntil(std::chrono::steady_clock::now() + 20s));
+  testing::ExpectMemoryBackAfterAnEndAmidAPayload(*pair.near_link, pair.far);
 }
 
 TEST(GrpcLinkTest, ServerGoesAway) {

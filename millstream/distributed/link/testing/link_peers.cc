@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 
+#include "millstream/base/notification.h"
 #include "millstream/distributed/link/hub_registry.h"
 
 namespace millstream::testing {
@@ -129,18 +130,27 @@ Tensor Pattern(int64_t bytes) {
   return tensor;
 }
 
-Tensor TellingTensor(uint64_t bytes, Notification* released) {
-  auto memory = std::make_shared<std::vector<char>>(bytes);
-  char* const data = memory->data();
-  return Tensor::Wrap(DType::kUint8, Shape({static_cast<int64_t>(bytes)}), data,
-                      [memory = std::move(memory), released] { released->Notify(); });
-}
-
 bool IsPattern(const Tensor& tensor) {
   const auto* data = static_cast<const unsigned char*>(tensor.raw());
   bool same = true;
   for (int64_t i = 0; i < tensor.num_elements(); ++i) same &= data[i] == static_cast<unsigned char>(i * 31 + (i >> 16));
   return same;
+}
+
+void ExpectMemoryBackAfterAnEndAmidAPayload(PeerLink& near_link, Recorder& far) {
+  const auto released = std::make_shared<Notification>();
+  far.on_payload = [&near_link, released](const Frame&, uint64_t bytes) -> StatusOr<Tensor> {
+    near_link.Close(errors::Aborted("enough"));
+    auto memory = std::make_shared<std::vector<char>>(bytes);
+    char* const data = memory->data();
+    return Tensor::Wrap(DType::kUint8, Shape({static_cast<int64_t>(bytes)}), data,
+                        [memory = std::move(memory), released] { released->Notify(); });
+  };
+  Frame frame = MakeFrame(1);
+  frame.payload = Pattern(int64_t{64} << 20);
+  near_link.Send(std::move(frame));
+  EXPECT_FALSE(far.WaitForClose().ok());
+  EXPECT_TRUE(released->WaitUntil(Clock::now() + kPatience));
 }
 
 uint64_t BytesSentOnceStuck(PeerLink& link) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "millstream/base/mutex.h"
-#include "millstream/base/notification.h"
 #include "millstream/distributed/link/link_hub.h"
 
 namespace millstream::testing {
@@ -76,8 +75,10 @@ Frame MakeFrame(uint64_t step, std::string body = "");
 // Bytes that tell where they are.
 Tensor Pattern(int64_t bytes);
 bool IsPattern(const Tensor& tensor);
-// A tensor of bytes that notifies `released` when its last copy goes.
-Tensor TellingTensor(uint64_t bytes, Notification* released);
+
+// Closes `near_link` while `far`, at its other end, makes room for a payload of it, so that the rest of that never
+// comes, and expects that the memory is given back, though the test holds the link.
+void ExpectMemoryBackAfterAnEndAmidAPayload(PeerLink& near_link, Recorder& far);
 
 // How much the link has sent once it has stopped sending: a reader that does not read holds it back.
 uint64_t BytesSentOnceStuck(PeerLink& link);
