@@ -123,12 +123,19 @@ std::string Group::Stragglers(absl::string_view what, uint64_t operation, int64_
 
 void Group::Abort(const Status& why) { transport_->Abort(why, /*tell=*/true); }
 
-Status Group::AllReduce(void* data, int64_t count, DType dtype, ReduceOp op, SumOrder order) {
+Status Group::AllReduceInto(const void* from, void* data, int64_t count, DType dtype, ReduceOp op, SumOrder order) {
   if (!CanReduce(dtype)) return errors::InvalidArgument("All-reduce of type ", DTypeName(dtype));
-  const Reduction r = {data, count, dtype, op, size()};
-  if (size() == 1) return OkStatus();
+  const Reduction r = {data, count, dtype, op, size(), from};
+  const auto in_place = [&] {
+    if (from != data && count > 0) std::memcpy(data, from, r.bytes());
+  };
+  if (size() == 1) {
+    in_place();
+    return OkStatus();
+  }
   if (backend_ != nullptr && (order == SumOrder::kFastest || size() == 2) &&
       backend_->CanReduceArrays(dtype, op, count)) {
+    in_place();
     return RunBackend(Collective::kAllReduce, [&](const Backend::Stop& stop) {
       RETURN_IF_ERROR(backend_->AllReduce(data, count, dtype, op, stop));
       r.FinishPart(0, count);
@@ -139,6 +146,7 @@ Status Group::AllReduce(void* data, int64_t count, DType dtype, ReduceOp op, Sum
   const Algorithm wanted = order == SumOrder::kAnyPlace && size() > 2 ? Algorithm::kHalvingDoubling : Algorithm::kAuto;
   const Body body = [&](Algorithm algorithm, uint64_t operation, Deadline deadline) {
     if (algorithm == Algorithm::kDirect) return DirectAllReduce(*arena_, r, deadline);
+    in_place();
     if (algorithm == Algorithm::kTwoLevel) {
       return TwoLevelAllReduce({topology_, rank_, arena_.get(), deadline,
                                 [&](std::vector<int> ranks, int phase) {

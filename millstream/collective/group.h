@@ -62,7 +62,11 @@ class Group {
   const Topology& topology() const { return topology_; }
 
   // In place. REQUIRES: CanReduce(dtype), else InvalidArgument.
-  Status AllReduce(void* data, int64_t count, DType dtype, ReduceOp op, SumOrder order = SumOrder::kFastest);
+  Status AllReduce(void* data, int64_t count, DType dtype, ReduceOp op, SumOrder order = SumOrder::kFastest) {
+    return AllReduceInto(data, data, count, dtype, op, order);
+  }
+  // Leaves `from` as it is. The two do not overlap, unless they are the same.
+  Status AllReduceInto(const void* from, void* to, int64_t count, DType dtype, ReduceOp op, SumOrder order);
   // Reduces an array of sum(counts) elements; part `rank` of it is then complete, the rest holds nothing of use.
   Status ReduceScatter(void* data, std::span<const int64_t> counts, DType dtype, ReduceOp op);
   // `data` has room for the parts of all ranks, `bytes` each; the own one is in its place.

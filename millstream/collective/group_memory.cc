@@ -64,7 +64,8 @@ Status Group::ShareMemory() {
   segment->CloseDescriptor();
   arena_ = std::make_unique<SharedArena>(*std::move(segment), topology_.local_rank(rank_), local);
   transport_->OnAbort([arena = arena_.get()](const Status& why) { arena->Interrupt(why); });
-  return OkStatus();
+  const Status lending = arena_->AgreeOnLending(deadline);
+  return lending.ok() ? lending : Fail("forming", operation, lending, started);
 }
 
 StatusOr<char*> Group::AllocateShared(size_t bytes) {

@@ -26,9 +26,12 @@ struct OpRequest {
   std::string member;  // who takes part: a device, or the rank in a communicator. Members are ordered by this
   DType dtype = DType::kFloat;
   ReduceOp op = ReduceOp::kSum;
-  bool is_source = false;      // of a broadcast
-  Tensor input;                // none for receivers of a broadcast
-  bool one_process = false;    // all members are in this process
+  int64_t together = 0;      // reductions of the group that updates of the step wait for together with this one, itself
+                             // included; 0: not known
+  int64_t gate = 0;          // which updates of the step these are
+  bool is_source = false;    // of a broadcast
+  Tensor input;              // none for receivers of a broadcast
+  bool one_process = false;  // all members are in this process
   double timeout_seconds = 0;  // 0: none
   Cancellation* cancellation = nullptr;
   const void* user = nullptr;  // whose op it is: a session. It is told of every failure of the group; null: it is not

@@ -248,6 +248,7 @@ Status Server::MakeCollectives() {
   }
   const char* const backend = std::getenv("MILLSTREAM_COLLECTIVE_BACKEND");
   if (backend != nullptr && backend != std::string("own")) ops.backend = backend;
+  ops.threads = worker_->pool()->parallelism();
   ops.connect = [this](const std::string& task) { return peers_->LinkTo({task, ""}, 0); };
   collectives_ = MakeRef<TaskOps>(std::move(ops));
   router_.Route(TaskOps::kFrames, collectives_.get());

@@ -8,13 +8,12 @@ Needs nothing but Python, so it also runs on a machine, or in a chroot, that has
 """
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 import zipfile
 
 import notices
+from installed_package import InstalledPackage
 
 WHEEL = os.path.abspath(sys.argv.pop()) if len(sys.argv) > 1 else sys.exit(__doc__)
 MEGABYTE = 1e6
@@ -56,23 +55,11 @@ else:
 """
 
 
-class Wheel(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        cls.venv = os.path.join(cls.scratch.name, "venv")
-        subprocess.run([sys.executable, "-m", "venv", cls.venv], check=True)
-        cls.environment = {"PATH": cls.venv + "/bin:/usr/bin:/bin", "HOME": cls.scratch.name, "LANG": "C.UTF-8"}
-        pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name.lower().endswith("_proxy")}
-        subprocess.run(["pip", "install", "--quiet", "--disable-pip-version-check", WHEEL], check=True, env={**cls.environment, **pip},
-                       executable=cls.venv + "/bin/pip")
+class Wheel(InstalledPackage):
+    wheels = (WHEEL,)
 
-    def run_in_venv(self, *command, timeout=180):
-        done = subprocess.run(command, cwd=self.scratch.name, env=self.environment, capture_output=True, text=True, timeout=timeout, check=False,
-                              executable=f"{self.venv}/bin/{command[0]}")
-        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
-        return done.stdout
+    def output(self, *command):
+        return self.run_in_venv(*command)[0]
 
     def script(self, name, text):
         path = os.path.join(self.scratch.name, name)
@@ -86,24 +73,24 @@ class Wheel(unittest.TestCase):
 
     def test_import_loads_little(self):
         # What it costs is measured by bench/peers/footprint.py; that it loads neither NumPy nor the library is why.
-        out = self.run_in_venv("python", "-c", "import sys, millstream; print('numpy' in sys.modules, 'millstream._core' in sys.modules)")
+        out = self.output("python", "-c", "import sys, millstream; print('numpy' in sys.modules, 'millstream._core' in sys.modules)")
         self.assertEqual(out, "False False\n")
-        out = self.run_in_venv("python", "-c", "import resource, millstream as tf; tf.constant(1); "
+        out = self.output("python", "-c", "import resource, millstream as tf; tf.constant(1); "
                                "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
         self.assertLess(int(out) * 1024, 80 * MEGABYTE)
 
     def test_a_tf1_script(self):
-        out = self.run_in_venv("python", "-m", "millstream", self.script("tf1.py", TF1_PROGRAM))
+        out = self.output("python", "-m", "millstream", self.script("tf1.py", TF1_PROGRAM))
         self.assertGreater(float(re.search(r"accuracy ([\d.]+)", out)[1]), 0.85)
 
     def test_the_command(self):
-        self.assertRegex(self.run_in_venv("millstream", "--version"), r"^\d+\.\d+\.\d+")
-        out = self.run_in_venv("millstream", "train", "--model", "softmax", "--train_steps", "300", "--logdir", "logs")
+        self.assertRegex(self.output("millstream", "--version"), r"^\d+\.\d+\.\d+")
+        out = self.output("millstream", "train", "--model", "softmax", "--train_steps", "300", "--logdir", "logs")
         self.assertIn("accuracy", out)
-        self.assertIn("softmax/kernel", self.run_in_venv("millstream", "inspect", "logs"))
+        self.assertIn("softmax/kernel", self.output("millstream", "inspect", "logs"))
 
     def test_a_cluster(self):
-        out = self.run_in_venv("millstream", "launch", "--ps", "1", "--workers", "2", "--", "python", self.script("cluster.py", CLUSTER_PROGRAM))
+        out = self.output("millstream", "launch", "--ps", "1", "--workers", "2", "--", "python", self.script("cluster.py", CLUSTER_PROGRAM))
         self.assertEqual(out.count("reached"), 2, out)
 
     def test_third_party_notices(self):
@@ -115,12 +102,12 @@ class Wheel(unittest.TestCase):
         self.assertEqual(list(notices.missing(text, libraries)), [])
 
     def test_type_stubs(self):
-        path = self.run_in_venv("python", "-c", "import millstream; print(millstream.__path__[0])").strip()
+        path = self.output("python", "-c", "import millstream; print(millstream.__path__[0])").strip()
         self.assertTrue(os.path.exists(path + "/__init__.pyi") and os.path.exists(path + "/py.typed"))
 
     def test_zz_nothing_is_left_after_uninstall(self):
-        path = self.run_in_venv("python", "-c", "import millstream; print(millstream.__path__[0])").strip()
-        self.run_in_venv("pip", "uninstall", "--quiet", "--yes", "millstream")
+        path = self.output("python", "-c", "import millstream; print(millstream.__path__[0])").strip()
+        self.output("pip", "uninstall", "--quiet", "--yes", "millstream")
         self.assertFalse(os.path.exists(path))
         self.assertFalse(os.path.exists(self.venv + "/bin/millstream"))
         self.assertEqual([name for name in os.listdir(os.path.dirname(path)) if "millstream" in name], [])

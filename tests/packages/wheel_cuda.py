@@ -12,9 +12,10 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 import zipfile
+
+from installed_package import InstalledPackage
 
 if len(sys.argv) < 3:
     sys.exit(__doc__)
@@ -29,24 +30,13 @@ with open("/proc/self/maps") as maps:
 HAS_DRIVER = os.path.exists("/proc/driver/nvidia/version")
 
 
-class CudaWheel(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        cls.venv = os.path.join(cls.scratch.name, "venv")
-        subprocess.run([sys.executable, "-m", "venv", cls.venv], check=True)
-        cls.environment = {"PATH": cls.venv + "/bin:/usr/bin:/bin", "HOME": cls.scratch.name, "LANG": "C.UTF-8"}
-        pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name.lower().endswith("_proxy")}
-        subprocess.run(["pip", "install", "--quiet", "--disable-pip-version-check", WHEEL, CUDA_WHEEL], check=True, env={**cls.environment, **pip},
-                       executable=cls.venv + "/bin/pip")
+class CudaWheel(InstalledPackage):
+    wheels = (WHEEL, CUDA_WHEEL)
 
     def run_program(self, **environment):
-        done = subprocess.run(["python", "-c", PROGRAM], cwd=self.scratch.name, env={**self.environment, **environment}, capture_output=True, text=True,
-                              check=False, executable=f"{self.venv}/bin/python")
-        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
-        first, *libraries = done.stdout.splitlines()
-        return first, libraries, done.stderr
+        out, errors = self.run_in_venv("python", "-c", PROGRAM, **environment)
+        first, *libraries = out.splitlines()
+        return first, libraries, errors
 
     def test_metadata(self):
         with zipfile.ZipFile(CUDA_WHEEL) as wheel:
@@ -85,7 +75,7 @@ class CudaWheel(unittest.TestCase):
         self.assertTrue(any(os.path.exists(os.path.join(folder, "libnvrtc.so.13")) for folder in folders), folders)
 
     def test_zz_nothing_is_left_after_uninstall(self):
-        subprocess.run(["pip", "uninstall", "--quiet", "--yes", "millstream-cuda"], check=True, env=self.environment, executable=self.venv + "/bin/pip")
+        self.run_in_venv("pip", "uninstall", "--quiet", "--yes", "millstream-cuda")
         self.assertEqual(list(pathlib.Path(self.venv).glob("lib/python*/site-packages/millstream_cuda")), [])
         first, _, errors = self.run_program()
         self.assertEqual((first, errors), ("['CPU'] 11.0", ""))

@@ -12,17 +12,22 @@
 // agree. For a given algorithm and number of ranks results are the same, bit for bit, at all ranks and in all runs.
 namespace millstream::collective {
 
-// What is reduced, in place.
+// What is reduced, in place unless `from` says otherwise.
 struct Reduction {
   void* data;
   int64_t count;
   DType dtype;
   ReduceOp op;
   int ranks;  // that kMean divides by; 1: somebody else divides
+  // Where this rank's elements are, if not in `data`. Only DirectAllReduce() knows it.
+  const void* from = nullptr;
 
   size_t width() const { return DTypeSize(dtype); }
   size_t bytes() const { return static_cast<size_t>(count) * width(); }
   char* at(int64_t element) const { return static_cast<char*>(data) + static_cast<size_t>(element) * width(); }
+  const char* from_at(int64_t element) const {
+    return static_cast<const char*>(from == nullptr ? data : from) + static_cast<size_t>(element) * width();
+  }
   void Include(int64_t begin, const void* other, int64_t n) const { ReduceInto(op, dtype, at(begin), other, n); }
   void FinishPart(int64_t begin, int64_t n) const { Finish(op, dtype, at(begin), n, ranks); }
 };

@@ -34,7 +34,7 @@ Slice SliceOf(int64_t count, int rank, int ranks, size_t width) {
 
 // Calls done(begin, block, n) for blocks of the reduction of `sources`, in the order of ranks.
 template <typename Done>
-void ReduceBlocks(const Reduction& r, std::span<char* const> sources, int64_t count, const Done& done) {
+void ReduceBlocks(const Reduction& r, std::span<const char* const> sources, int64_t count, const Done& done) {
   alignas(64) char block[kBlockBytes];
   const int64_t per_block = static_cast<int64_t>(kBlockBytes / r.width());
   for (int64_t begin = 0; begin < count; begin += per_block) {
@@ -48,21 +48,20 @@ void ReduceBlocks(const Reduction& r, std::span<char* const> sources, int64_t co
 }
 
 Status SmallAllReduce(SharedArena& arena, const Reduction& r, Deadline deadline) {
-  std::memcpy(arena.stage(arena.rank()), r.data, r.bytes());
+  std::memcpy(arena.stage(arena.rank()), r.from_at(0), r.bytes());
   RETURN_IF_ERROR(arena.Barrier(deadline));
-  std::vector<char*> sources;
+  std::vector<const char*> sources;
   for (int i = 0; i < arena.ranks(); ++i) sources.push_back(arena.stage(i, -1));
   ReduceBlocks(r, sources, r.count,
                [&](int64_t begin, const char* block, size_t bytes) { std::memcpy(r.at(begin), block, bytes); });
   return OkStatus();
 }
 
-// Where the data of all ranks lies in shared memory; empty if somebody's does not. One barrier.
-StatusOr<std::vector<char*>> FindShared(SharedArena& arena, const Reduction& r, Deadline deadline) {
-  arena.Tell(arena.WhereIs(r.data, r.bytes()));
-  RETURN_IF_ERROR(arena.Barrier(deadline));
-  std::vector<char*> all;
-  for (int i = 0; i < arena.ranks(); ++i) all.push_back(arena.Find(arena.Told(i), i, r.bytes()));
+// Where all ranks have what they told of; empty if it is somebody's nowhere. After a barrier.
+template <typename Char, typename Find>
+std::vector<Char*> FindAll(const SharedArena& arena, const Find& find) {
+  std::vector<Char*> all;
+  for (int i = 0; i < arena.ranks(); ++i) all.push_back(find(arena.Told(i), i));
   if (std::find(all.begin(), all.end(), nullptr) != all.end()) all.clear();
   return all;
 }
@@ -71,10 +70,34 @@ StatusOr<std::vector<char*>> FindShared(SharedArena& arena, const Reduction& r, 
 Status ReduceInPlace(SharedArena& arena, const Reduction& r, std::vector<char*> all, Deadline deadline) {
   const Slice slice = SliceOf(r.count, arena.rank(), arena.ranks(), r.width());
   for (char*& data : all) data += static_cast<size_t>(slice.begin) * r.width();
-  ReduceBlocks(r, all, slice.size(), [&](int64_t begin, const char* block, size_t bytes) {
+  const std::vector<const char*> sources(all.begin(), all.end());
+  ReduceBlocks(r, sources, slice.size(), [&](int64_t begin, const char* block, size_t bytes) {
     for (char* data : all) std::memcpy(data + static_cast<size_t>(begin) * r.width(), block, bytes);
   });
   return arena.Barrier(deadline);
+}
+
+// Nobody can write to what others lend, so each rank reduces its slice to its own result, and takes the other slices
+// from the others' results.
+Status ReduceLent(SharedArena& arena, const Reduction& r, std::vector<const char*> inputs, Deadline deadline) {
+  const int n = arena.ranks(), self = arena.rank();
+  const auto slice = [&](int rank) { return SliceOf(r.count, rank, n, r.width()); };
+  const auto offset = [&](int rank) { return static_cast<size_t>(slice(rank).begin) * r.width(); };
+  for (const char*& data : inputs) data += offset(self);
+  ReduceBlocks(r, inputs, slice(self).size(), [&](int64_t begin, const char* block, size_t bytes) {
+    std::memcpy(r.at(slice(self).begin + begin), block, bytes);
+  });
+  arena.Tell(arena.WhereIsLent(r.data));
+  RETURN_IF_ERROR(arena.Barrier(deadline));
+  const std::vector<const char*> results =
+      FindAll<const char>(arena, [&](uint64_t where, int rank) { return arena.FindLent(where, rank, r.bytes()); });
+  if (results.empty()) return errors::Internal("a rank lends what it has not got");
+  for (int i = 1; i < n; ++i) {
+    const int owner = (self + i) % n;
+    const size_t bytes = static_cast<size_t>(slice(owner).size()) * r.width();
+    if (bytes > 0) std::memcpy(r.at(slice(owner).begin), results[static_cast<size_t>(owner)] + offset(owner), bytes);
+  }
+  return arena.Barrier(deadline);  // nobody reads any more
 }
 
 // One stage full: everybody stages what others reduce, reduces its slice, stages the result and takes the others'.
@@ -85,12 +108,12 @@ Status ReduceStaged(SharedArena& arena, const Reduction& r, Deadline deadline) {
   const auto bytes = [&](int rank) { return static_cast<size_t>(slice(rank).size()) * r.width(); };
   for (int i = 1; i < n; ++i) {
     const int owner = (self + i) % n;
-    Copy(arena.stage(self) + offset(owner), r.at(slice(owner).begin), bytes(owner));
+    Copy(arena.stage(self) + offset(owner), r.from_at(slice(owner).begin), bytes(owner));
   }
   RETURN_IF_ERROR(arena.Barrier(deadline));
-  std::vector<char*> sources;
+  std::vector<const char*> sources;
   for (int i = 0; i < n; ++i)
-    sources.push_back(i == self ? r.at(slice(self).begin) : arena.stage(i, -1) + offset(self));
+    sources.push_back(i == self ? r.from_at(slice(self).begin) : arena.stage(i, -1) + offset(self));
   ReduceBlocks(r, sources, slice(self).size(), [&](int64_t begin, const char* block, size_t size) {
     std::memcpy(r.at(slice(self).begin + begin), block, size);
   });
@@ -108,11 +131,21 @@ Status ReduceStaged(SharedArena& arena, const Reduction& r, Deadline deadline) {
 Status DirectAllReduce(SharedArena& arena, const Reduction& r, Deadline deadline) {
   if (r.count == 0 || arena.ranks() == 1) return OkStatus();
   if (r.bytes() <= kSmallBytes) return SmallAllReduce(arena, r, deadline);
-  ASSIGN_OR_RETURN(std::vector<char*> all, FindShared(arena, r, deadline));
+  const bool in_place = r.from_at(0) == r.at(0);
+  uint64_t where = in_place ? arena.WhereIs(r.data, r.bytes()) : 0;
+  if (where == 0 && arena.WhereIsLent(r.data) != 0) where = arena.WhereIsLent(r.from_at(0));
+  arena.Tell(where);
+  RETURN_IF_ERROR(arena.Barrier(deadline));
+  std::vector<char*> all =
+      FindAll<char>(arena, [&](uint64_t told, int rank) { return arena.Find(told, rank, r.bytes()); });
   if (!all.empty()) return ReduceInPlace(arena, r, std::move(all), deadline);
+  std::vector<const char*> lent =
+      FindAll<const char>(arena, [&](uint64_t told, int rank) { return arena.FindLent(told, rank, r.bytes()); });
+  if (!lent.empty()) return ReduceLent(arena, r, std::move(lent), deadline);
   const int64_t per_stage = static_cast<int64_t>(SharedArena::kStageBytes / r.width());
   for (int64_t begin = 0; begin < r.count; begin += per_stage) {
-    const Reduction part = {r.at(begin), std::min(per_stage, r.count - begin), r.dtype, r.op, r.ranks};
+    const int64_t n = std::min(per_stage, r.count - begin);
+    const Reduction part = {r.at(begin), n, r.dtype, r.op, r.ranks, r.from_at(begin)};
     RETURN_IF_ERROR(ReduceStaged(arena, part, deadline));
   }
   return OkStatus();
@@ -136,7 +169,7 @@ Status DirectReduceScatter(SharedArena& arena, const Reduction& r, std::span<con
     }
     RETURN_IF_ERROR(arena.Barrier(deadline));
     const int64_t own = offsets[static_cast<size_t>(self)] + done;
-    std::vector<char*> sources;
+    std::vector<const char*> sources;
     for (int i = 0; i < n; ++i) sources.push_back(i == self ? r.at(own) : arena.stage(i, -1) + section(self));
     ReduceBlocks(r, sources, left(self),
                  [&](int64_t begin, const char* block, size_t bytes) { std::memcpy(r.at(own + begin), block, bytes); });

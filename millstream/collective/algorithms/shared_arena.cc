@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <ctime>
 
 #include "millstream/collective/transport/inbox.h"
@@ -18,6 +19,7 @@ constexpr size_t kPage = 4096;
 // A rank that sleeps looks around this often: who interrupts it may be unable to wake it.
 constexpr int64_t kNapNanos = 20'000'000;
 constexpr int kLooks = 256;  // between two yields
+constexpr uint64_t kLentBit = uint64_t{1} << 63;
 
 uint32_t* Word(const std::atomic<uint32_t>& value) {
   return reinterpret_cast<uint32_t*>(const_cast<std::atomic<uint32_t>*>(&value));
@@ -130,6 +132,30 @@ char* SharedArena::Find(uint64_t where, int rank, size_t bytes) const {
   const size_t part_bytes = shared_[index - 1].part_bytes;
   if (offset > part_bytes || bytes > part_bytes - offset) return nullptr;
   return shared_part(index - 1, rank) + offset;
+}
+
+Status SharedArena::AgreeOnLending(Deadline deadline) {
+  const auto exchange = [&](std::span<const char> own, std::vector<char>* all) -> Status {
+    std::memcpy(stage(rank_), own.data(), own.size());
+    RETURN_IF_ERROR(Barrier(deadline));
+    for (int rank = 0; rank < ranks_; ++rank) {
+      const char* const told = stage(rank, -1);
+      all->insert(all->end(), told, told + own.size());
+    }
+    return OkStatus();
+  };
+  ASSIGN_OR_RETURN(lent_, LentMemory::Agree(rank_, ranks_, exchange));
+  return OkStatus();
+}
+
+uint64_t SharedArena::WhereIsLent(const void* data) const {
+  const int64_t where = lent_ == nullptr ? -1 : lent_->WhereIs(data);
+  return where < 0 ? 0 : kLentBit | static_cast<uint64_t>(where);
+}
+
+const char* SharedArena::FindLent(uint64_t where, int rank, size_t bytes) const {
+  if (lent_ == nullptr || (where & kLentBit) == 0) return nullptr;
+  return lent_->Find(static_cast<int64_t>(where & ~kLentBit), rank, bytes);
 }
 
 }  // namespace millstream::collective

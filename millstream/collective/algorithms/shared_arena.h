@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "millstream/base/thread_policy.h"
+#include "millstream/collective/algorithms/lent_memory.h"
 #include "millstream/collective/algorithms/shared_segment.h"
 #include "millstream/collective/transport/transport.h"
 
@@ -44,6 +45,11 @@ class SharedArena {
   uint64_t WhereIs(const void* data, size_t bytes) const;
   // The memory of `rank` that it calls `where`; null if that is not in its part.
   char* Find(uint64_t where, int rank, size_t bytes) const;
+  // The process's other memory that the others can read, in the same way. The ranks agree on whether there is any:
+  // collective.
+  Status AgreeOnLending(Deadline deadline);
+  uint64_t WhereIsLent(const void* data) const;
+  const char* FindLent(uint64_t where, int rank, size_t bytes) const;
   char* shared_part(size_t index, int rank) const;
   size_t num_shared() const { return shared_.size(); }
 
@@ -66,6 +72,7 @@ class SharedArena {
   const std::vector<int> group_ranks_;
   uint32_t barriers_ = 0;
   std::vector<Shared> shared_;
+  std::unique_ptr<LentMemory> lent_;  // null: none
   std::atomic<bool> interrupted_{false};
   Status why_;  // before interrupted_ is set
   CoreContention contention_{1'000'000};

@@ -4,33 +4,22 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
 
+#include "millstream/base/sealed_memory.h"
+
 namespace millstream::collective {
 namespace {
 
 constexpr size_t kPage = 4096;  // in front of the data: the key
 constexpr size_t kMaxBytes = size_t{1} << 44;
-constexpr uint64_t kTmpfsMagic = 0x01021994;  // memory files that are not of huge pages
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 Status SystemError(const char* what) { return errors::Unavailable(what, ": ", std::strerror(errno)); }
-
-// Nobody can shrink it under the feet of those who have mapped it.
-bool IsSealedMemory(int fd, uint64_t bytes) {
-  struct stat about;
-  struct statfs file_system;
-  const int seals = fcntl(fd, F_GET_SEALS);
-  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &about) == 0 && fstatfs(fd, &file_system) == 0 &&
-         S_ISREG(about.st_mode) && static_cast<uint64_t>(file_system.f_type) == kTmpfsMagic &&
-         static_cast<uint64_t>(about.st_size) >= bytes;
-}
 
 }  // namespace
 
@@ -103,7 +92,7 @@ StatusOr<SharedSegment> SharedSegment::Open(const SegmentName& name) {
   if (fd < 0) return SystemError(path.c_str());
   StatusOr<SharedSegment> segment =
       errors::InvalidArgument(path, " is not a sealed memory file of ", name.bytes, " bytes");
-  if (IsSealedMemory(fd, name.bytes)) segment = Map(fd, name);
+  if (SealedMemoryBytes(fd).value_or(0) >= name.bytes) segment = Map(fd, name);
   ::close(fd);
   RETURN_IF_ERROR(segment.status());
   if (std::memcmp(segment->memory_, name.key, sizeof(name.key)) != 0) {

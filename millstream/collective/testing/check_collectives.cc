@@ -5,12 +5,14 @@
 #include <cstring>
 
 #include "millstream/tensor/dispatch.h"
+#include "millstream/tensor/tensor.h"
 
 namespace millstream::testing {
 
 using collective::Group;
 using collective::Offsets;
 using collective::ReduceOp;
+using collective::SumOrder;
 
 namespace {
 
@@ -106,6 +108,19 @@ Status CheckAllReduce(Group& group, int64_t count, DType dtype, ReduceOp op, boo
   Fill(data, count, group.rank(), dtype, op);
   RETURN_IF_ERROR(group.AllReduce(data, count, dtype, op));
   return CompareReduced(data, 0, count, group.size(), dtype, op);
+}
+
+Status CheckAllReduceOfTensors(Group& group, int64_t count, DType dtype, ReduceOp op, SumOrder order) {
+  ASSIGN_OR_RETURN(Tensor from, Tensor::Make(dtype, Shape({count})));
+  ASSIGN_OR_RETURN(const Tensor to, Tensor::Make(dtype, Shape({count})));
+  void* const result = const_cast<void*>(to.raw());
+  Fill(static_cast<char*>(from.raw()), count, group.rank(), dtype, op);
+  ASSIGN_OR_RETURN(const Tensor before, from.Clone());
+  RETURN_IF_ERROR(group.AllReduceInto(from.raw(), result, count, dtype, op, order));
+  if (from.ByteSize() > 0 && std::memcmp(from.raw(), before.raw(), from.ByteSize()) != 0) {
+    return errors::Internal("an all-reduce into another tensor has changed its input");
+  }
+  return CompareReduced(static_cast<const char*>(result), 0, count, group.size(), dtype, op);
 }
 
 Status CheckReduceScatter(Group& group, std::span<const int64_t> counts, DType dtype, ReduceOp op) {

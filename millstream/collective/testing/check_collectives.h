@@ -16,6 +16,9 @@ std::span<const collective::ReduceOp> ReduceOps();
 // every type, so that results are compared bit for bit with a plain loop.
 Status CheckAllReduce(collective::Group& group, int64_t count, DType dtype, collective::ReduceOp op,
                       bool shared = false);
+// From one tensor into another, which lie where tensors of a task lie; the first one stays as it was.
+Status CheckAllReduceOfTensors(collective::Group& group, int64_t count, DType dtype, collective::ReduceOp op,
+                               collective::SumOrder order);
 Status CheckReduceScatter(collective::Group& group, std::span<const int64_t> counts, DType dtype,
                           collective::ReduceOp op);
 // Parts of different sizes, rank i's depending on `seed`; some are empty.

@@ -26,19 +26,28 @@ StatusOr<Shape> ShapeFromDims(absl::string_view text) {
 
 // Reduces what each task has reduced over its own members. What may be fused has the same result when it is not.
 Status AllReduceSums(collective::Group& group, const GroupLayout& layout, collective::ReduceOp op, DType dtype,
-                     void* sums, int64_t count) {
-  const bool may_be_fused = static_cast<size_t>(count) * DTypeSize(dtype) <= kFusedBytes;
-  RETURN_IF_ERROR(group.AllReduce(sums, count, dtype,
-                                  op == collective::ReduceOp::kMean ? collective::ReduceOp::kSum : op,
-                                  may_be_fused ? collective::SumOrder::kAnyPlace : collective::SumOrder::kFastest));
-  collective::Finish(op, dtype, sums, count, static_cast<int>(layout.members.size()));
+                     const void* from, void* to, int64_t count) {
+  const collective::SumOrder order = static_cast<size_t>(count) * DTypeSize(dtype) <= kFusedBytes
+                                         ? collective::SumOrder::kAnyPlace
+                                         : collective::SumOrder::kFastest;
+  if (layout.members.size() == layout.tasks.size()) return group.AllReduceInto(from, to, count, dtype, op, order);
+  const collective::ReduceOp sum = op == collective::ReduceOp::kMean ? collective::ReduceOp::kSum : op;
+  RETURN_IF_ERROR(group.AllReduceInto(from, to, count, dtype, sum, order));
+  collective::Finish(op, dtype, to, count, static_cast<int>(layout.members.size()));
   return OkStatus();
 }
 
 Status Reduce(collective::Group& group, const GroupLayout& layout,
               const std::vector<const collective::OpRequest*>& requests, Tensor* sum) {
-  ASSIGN_OR_RETURN(*sum, collective::ReduceRequests(requests, /*total_members=*/1));
-  return AllReduceSums(group, layout, requests[0]->op, requests[0]->dtype, sum->raw(), sum->num_elements());
+  const collective::OpRequest& first = *requests[0];
+  const void* from = first.input.raw();
+  if (requests.size() == 1) {
+    ASSIGN_OR_RETURN(*sum, Tensor::Make(first.dtype, first.input.shape()));
+  } else {
+    ASSIGN_OR_RETURN(*sum, collective::ReduceRequests(requests, /*total_members=*/1));
+    from = sum->raw();
+  }
+  return AllReduceSums(group, layout, first.op, first.dtype, from, sum->raw(), sum->num_elements());
 }
 
 // The tensors of all members, task by task.
@@ -161,7 +170,11 @@ Status ReduceFused(collective::Group& group, const GroupLayout& layout,
   std::vector<Tensor> sums;
   int64_t total = 0;
   for (const std::shared_ptr<collective::OpRound>& round : rounds) {
-    ASSIGN_OR_RETURN(Tensor sum, collective::ReduceRequests(round->requests(), /*total_members=*/1));
+    const std::vector<const collective::OpRequest*> requests = round->requests();
+    Tensor sum = requests[0]->input;
+    if (requests.size() > 1) {
+      ASSIGN_OR_RETURN(sum, collective::ReduceRequests(requests, /*total_members=*/1));
+    }
     total += sum.num_elements();
     sums.push_back(std::move(sum));
   }
@@ -171,12 +184,13 @@ Status ReduceFused(collective::Group& group, const GroupLayout& layout,
     if (sum.ByteSize() > 0) std::memcpy(at, sum.raw(), sum.ByteSize());
     at += sum.ByteSize();
   }
-  RETURN_IF_ERROR(AllReduceSums(group, layout, op, dtype, fused.raw(), total));
+  RETURN_IF_ERROR(AllReduceSums(group, layout, op, dtype, fused.raw(), fused.raw(), total));
   at = static_cast<char*>(fused.raw());
   for (size_t i = 0; i < rounds.size(); ++i) {
-    if (sums[i].ByteSize() > 0) std::memcpy(sums[i].raw(), at, sums[i].ByteSize());
-    at += sums[i].ByteSize();
-    outputs->emplace_back(rounds[i]->entries.size(), sums[i]);
+    ASSIGN_OR_RETURN(Tensor output, Tensor::Make(dtype, sums[i].shape()));
+    if (output.ByteSize() > 0) std::memcpy(output.raw(), at, output.ByteSize());
+    at += output.ByteSize();
+    outputs->emplace_back(rounds[i]->entries.size(), std::move(output));
   }
   return OkStatus();
 }

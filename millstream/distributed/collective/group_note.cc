@@ -9,10 +9,11 @@ namespace millstream {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{4} << 20, kMaxWords = 1 << 16;
-constexpr size_t kFewestWords[] = {0, 2, 1, 4, GroupNote::kWordsPerRun, 2, 1, 2, 2};
+constexpr size_t kFewestWords[] = {0, 2, 1, GroupNote::kWordsPerReady, GroupNote::kWordsPerRun, 2, 1, 2, 2};
 
 bool HasEnoughWords(const GroupNote& note) {
   if (note.kind < GroupNote::kJoin || note.kind > GroupNote::kMissing) return false;
+  if (note.kind == GroupNote::kReady && note.words.size() % GroupNote::kWordsPerReady != 0) return false;
   if (note.kind == GroupNote::kRun && note.words.size() % GroupNote::kWordsPerRun != 0) return false;
   return note.words.size() >= kFewestWords[note.kind];
 }

@@ -15,15 +15,18 @@ struct GroupNote {
   enum Kind : uint32_t {
     kJoin = 1,     // to the leader: size of the group, member
     kFormed = 2,   // from the leader: size, then member and task of each, in order
-    kReady = 3,    // to the group's first task: instance, what, shape, shape of the source of a broadcast or ""
-    kRun = 4,      // from it, in the order in which all run: kWordsPerRun words for each instance of a batch
+    kReady = 3,    // to the group's first task: kWordsPerReady words for each instance that its sender is ready for
+    kRun = 4,      // from it, in the order in which all run: kWordsPerRun words for each instance
     kFail = 5,     // to all tasks of a group: status code, why
     kLeave = 6,    // to the leader: member, which no longer waits for the group to be formed
     kAsk = 7,      // to the leader or the first task: number of the question, instance
     kMissing = 8,  // the answer: number of the question, who has not come
   };
-  // Instance, status code, error, rank of the source's task, shape of the source.
-  static constexpr size_t kWordsPerRun = 5;
+  // Instance, what, shape, shape of the source of a broadcast or "".
+  static constexpr size_t kWordsPerReady = 4;
+  // Instance, "+" if it belongs to the batch of the one before, status code, error, rank of the source's task, shape of
+  // the source.
+  static constexpr size_t kWordsPerRun = 6;
 
   uint32_t kind = 0;
   uint64_t epoch = 0;

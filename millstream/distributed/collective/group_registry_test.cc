@@ -134,7 +134,8 @@ TEST(GroupNoteTest, MalformedOnesAreRefused) {
     frame.edge = kind;
     EXPECT_FALSE(GroupNote::FromFrame(frame).ok());
   }
-  EXPECT_FALSE(GroupNote::FromFrame(GroupNote{GroupNote::kRun, 0, "g", {"1", "2", "3", "4", "5", "6"}}.ToFrame()).ok());
+  EXPECT_FALSE(GroupNote::FromFrame(GroupNote{GroupNote::kRun, 0, "g", std::vector<std::string>(7)}.ToFrame()).ok());
+  EXPECT_FALSE(GroupNote::FromFrame(GroupNote{GroupNote::kReady, 0, "g", std::vector<std::string>(6)}.ToFrame()).ok());
   EXPECT_FALSE(
       GroupNote::FromFrame(GroupNote{GroupNote::kFail, 0, "g", {"1", std::string(5 << 20, 'x')}}.ToFrame()).ok());
 }

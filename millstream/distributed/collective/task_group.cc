@@ -5,14 +5,24 @@
 
 namespace millstream {
 
+namespace {
+
+// While rounds may be held back, the thread looks this often; after some looks in vain it sleeps until it is woken.
+constexpr auto kLookEvery = std::chrono::milliseconds(10);
+constexpr int kLooks = 20;
+constexpr char kSameBatch[] = "+";
+
+}  // namespace
+
 TaskGroup::TaskGroup(std::string name, uint64_t epoch, int size, GroupLayout layout, const std::string& own_task,
-                     Callbacks callbacks)
+                     Callbacks callbacks, bool holds_back)
     : name_(std::move(name)),
       epoch_(epoch),
       size_(size),
       layout_(std::move(layout)),
       rank_(layout_.RankOf(own_task)),
       callbacks_(std::move(callbacks)),
+      step_rounds_(holds_back),
       board_(name_, layout_.tasks) {}
 
 void TaskGroup::Start() {
@@ -31,12 +41,26 @@ bool TaskGroup::HasLocal(const std::string& member) const {
 }
 
 void TaskGroup::Submit(std::shared_ptr<collective::OpRound> round) {
-  RoundPart part = RoundPart::Of(*round, layout_.members.size());
   MutexLock lock(mu_);
-  const std::string instance = round->instance;
-  rounds_[instance].push_back(std::move(round));
-  if (rank_ == 0) return SetReady(0, instance, std::move(part));
-  callbacks_.tell(first_task(), Note(GroupNote::kReady, {instance, part.what, part.shape, part.source_shape}));
+  rounds_[round->instance].push_back(round);
+  Announce(step_rounds_.Add(std::move(round), StepRounds::Clock::now()));
+  if (sleeps_ && step_rounds_.is_holding()) cv_.NotifyAll();
+}
+
+void TaskGroup::Announce(const StepRounds::Rounds& rounds) {
+  if (rounds.empty()) return;
+  std::vector<std::string> words;
+  for (const std::shared_ptr<collective::OpRound>& round : rounds) {
+    RoundPart part = RoundPart::Of(*round, layout_.members.size());
+    if (rank_ == 0) {
+      SetReady(0, round->instance, std::move(part));
+      continue;
+    }
+    words.push_back(round->instance);
+    for (std::string* word : {&part.what, &part.shape, &part.source_shape}) words.push_back(std::move(*word));
+  }
+  if (rank_ != 0) callbacks_.tell(first_task(), Note(GroupNote::kReady, std::move(words)));
+  if (HasWork() || !broken_.ok()) cv_.NotifyAll();
 }
 
 void TaskGroup::Receive(const std::string& task, const GroupNote& note) {
@@ -44,7 +68,7 @@ void TaskGroup::Receive(const std::string& task, const GroupNote& note) {
   if (from < 0) return;
   MutexLock lock(mu_);
   if (note.kind == GroupNote::kReady && rank_ == 0) {
-    SetReady(static_cast<size_t>(from), note.words[0], {note.words[1], note.words[2], note.words[3], 0, false});
+    TakeReadiness(static_cast<size_t>(from), note);
   } else if (note.kind == GroupNote::kRun && from == 0) {
     TakeOrder(note);
   }
@@ -54,32 +78,42 @@ void TaskGroup::SetReady(size_t rank, const std::string& instance, RoundPart par
   if (!board_.SetReady(rank, instance, std::move(part))) {
     broken_.Update(errors::ResourceExhausted(layout_.tasks[rank], " has too many collectives open"));
   }
-  if (board_.has_complete() || !broken_.ok()) cv_.NotifyAll();
+}
+
+void TaskGroup::TakeReadiness(size_t rank, const GroupNote& note) {
+  for (size_t i = 0; i < note.words.size(); i += GroupNote::kWordsPerReady) {
+    const std::string* const words = &note.words[i];
+    SetReady(rank, words[0], {words[1], words[2], words[3], 0, false});
+  }
+  if (HasWork() || !broken_.ok()) cv_.NotifyAll();
 }
 
 void TaskGroup::TakeOrder(const GroupNote& note) {
-  Batch batch;
   for (size_t i = 0; i < note.words.size(); i += GroupNote::kWordsPerRun) {
     const std::string* const words = &note.words[i];
-    RoundOrder order = {words[0], Status(StatusCodeFromWord(words[1]), words[2]), {0, words[4]}};
-    if (!absl::SimpleAtoi(words[3], &order.plan.source_task) || order.plan.source_task >= layout_.tasks.size()) {
+    RoundOrder order = {words[0], Status(StatusCodeFromWord(words[2]), words[3]), {0, words[5]}};
+    if (!absl::SimpleAtoi(words[4], &order.plan.source_task) || order.plan.source_task >= layout_.tasks.size()) {
       broken_.Update(errors::InvalidArgument("A broadcast comes from a task that is not in the group"));
     }
-    batch.push_back(std::move(order));
+    if (i == 0 || words[1] != kSameBatch) batches_.emplace_back();
+    batches_.back().push_back(std::move(order));
   }
-  batches_.push_back(std::move(batch));
   cv_.NotifyAll();
 }
 
 // With the lock held, so that all tasks get the batches in the same order.
-void TaskGroup::TellOthers(const Batch& batch) {
+void TaskGroup::Decide() {
   std::vector<std::string> words;
-  for (const RoundOrder& order : batch) {
-    words.push_back(order.instance);
-    words.push_back(absl::StrCat(static_cast<int>(order.error.code())));
-    words.emplace_back(order.error.message());
-    words.push_back(absl::StrCat(order.plan.source_task));
-    words.push_back(order.plan.source_shape);
+  while (board_.has_complete()) {
+    batches_.push_back(board_.TakeBatch());
+    for (const RoundOrder& order : batches_.back()) {
+      words.push_back(order.instance);
+      words.emplace_back(&order == &batches_.back().front() ? "" : kSameBatch);
+      words.push_back(absl::StrCat(static_cast<int>(order.error.code())));
+      words.emplace_back(order.error.message());
+      words.push_back(absl::StrCat(order.plan.source_task));
+      words.push_back(order.plan.source_shape);
+    }
   }
   for (size_t i = 1; i < layout_.tasks.size(); ++i) callbacks_.tell(layout_.tasks[i], Note(GroupNote::kRun, words));
 }
@@ -146,22 +180,36 @@ void TaskGroup::LetGroupRest() {
   if (group != nullptr) group->Rest();
 }
 
+// Or for an end. Announces what has been held back for too long.
+void TaskGroup::AwaitWork() {
+  const auto go_on = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return stopping_ || !broken_.ok() || !lost_.ok() || HasWork();
+  };
+  for (int looks = 0; !go_on(); ++looks) {
+    sleeps_ = !step_rounds_.is_holding() && looks >= kLooks;
+    if (sleeps_) {
+      cv_.Wait(mu_);
+      looks = 0;
+    } else {
+      cv_.WaitUntil(mu_, StepRounds::Clock::now() + kLookEvery);
+    }
+    Announce(step_rounds_.TakeLate(StepRounds::Clock::now()));
+  }
+  sleeps_ = false;
+}
+
 bool TaskGroup::Next(Batch* batch) {
   Status broken;
   LetGroupRest();
   {
     MutexLock lock(mu_);
     running_ = false;
-    const auto has_work = [&]()
-                              ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return !batches_.empty() || board_.has_complete(); };
-    while (!stopping_ && broken_.ok() && lost_.ok() && !has_work()) cv_.Wait(mu_);
+    AwaitWork();
     if (stopping_) return false;
     broken = broken_;
-    if (broken.ok() && !has_work()) broken = lost_;
-    if (broken.ok() && rank_ == 0) {
-      *batch = board_.TakeBatch();
-      TellOthers(*batch);
-    } else if (broken.ok()) {
+    if (broken.ok() && !HasWork()) broken = lost_;
+    if (broken.ok()) {
+      if (batches_.empty()) Decide();
       *batch = std::move(batches_.front());
       batches_.pop_front();
     }

@@ -14,6 +14,7 @@
 #include "millstream/distributed/collective/group_layout.h"
 #include "millstream/distributed/collective/group_note.h"
 #include "millstream/distributed/collective/round_board.h"
+#include "millstream/distributed/collective/step_rounds.h"
 
 namespace millstream {
 
@@ -31,8 +32,9 @@ class TaskGroup {
     // The epoch has ended with an error, on the thread of the group.
     std::function<void(const Status& why)> failed;
   };
+  // `holds_back`: the reductions of a step wait for each other (step_rounds.h).
   TaskGroup(std::string name, uint64_t epoch, int size, GroupLayout layout, const std::string& own_task,
-            Callbacks callbacks);
+            Callbacks callbacks, bool holds_back = false);
   ~TaskGroup();  // REQUIRES: End() was called, if Start() was
   // Connects the tasks, and runs what they are ready for. Once.
   void Start();
@@ -67,9 +69,15 @@ class TaskGroup {
   GroupNote Note(GroupNote::Kind kind, std::vector<std::string> words) const {
     return {kind, epoch_, name_, std::move(words)};
   }
+  // Tells the first task that this one is ready for these.
+  void Announce(const StepRounds::Rounds& rounds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SetReady(size_t rank, const std::string& instance, RoundPart part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeReadiness(size_t rank, const GroupNote& note) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeOrder(const GroupNote& note) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void TellOthers(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What all tasks are ready for becomes batches, here and at the others. Of the first task.
+  void Decide() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AwaitWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return !batches_.empty() || board_.has_complete(); }
   void Main();
   void LetGroupRest();
   // Waits for what is to be run. False: nothing more is.
@@ -89,10 +97,12 @@ class TaskGroup {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   bool running_ ABSL_GUARDED_BY(mu_) = false;                                                            // a batch
   std::map<std::string, std::deque<std::shared_ptr<collective::OpRound>>> rounds_ ABSL_GUARDED_BY(mu_);  // by instance
-  RoundBoard board_ ABSL_GUARDED_BY(mu_);           // of the first task
-  std::deque<Batch> batches_ ABSL_GUARDED_BY(mu_);  // of the others
-  Status lost_ ABSL_GUARDED_BY(mu_);                // why no more can come
-  Status broken_ ABSL_GUARDED_BY(mu_);              // a task breaks the protocol
+  StepRounds step_rounds_ ABSL_GUARDED_BY(mu_);
+  bool sleeps_ ABSL_GUARDED_BY(mu_) = false;  // the thread does not look at step_rounds_ by itself
+  RoundBoard board_ ABSL_GUARDED_BY(mu_);     // of the first task
+  std::deque<Batch> batches_ ABSL_GUARDED_BY(mu_);
+  Status lost_ ABSL_GUARDED_BY(mu_);    // why no more can come
+  Status broken_ ABSL_GUARDED_BY(mu_);  // a task breaks the protocol
   std::shared_ptr<collective::Group> group_ ABSL_GUARDED_BY(mu_);
   std::thread thread_;
 };

@@ -31,8 +31,6 @@ void Schedule(std::unique_ptr<ThreadPool>* pool, std::function<void()> work) {
   (*pool)->Schedule(std::move(work));
 }
 
-std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
-
 }  // namespace
 
 TaskOps::TaskOps(TaskOpsOptions options)

@@ -24,6 +24,7 @@ struct TaskOpsOptions {
   std::string leader;                            // the task that forms groups; "": chosen among them
   collective::FrameExchange::Connect connect;    // may block
   std::string backend;                           // of groups (collective/backend.h); "": our own algorithms
+  int threads = 1;                               // of this task that compute
 };
 
 // The collective ops of a task of a cluster. Groups are formed when their ops first run: members are registered with
@@ -88,6 +89,8 @@ class TaskOps final : public collective::OpHub, public FrameReceiver {
   // restarted.
   void AnswerOn(PeerLink& link);
   void Formed(const GroupNote& note);
+  bool CoresAreScarce(const GroupLayout& layout) const;
+  static std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
   void AnswerAsk(const std::string& task, const GroupNote& note);
   void Answered(const std::string& question, const std::string& missing);
   // `epoch` 0: before it was formed.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other tasks tell a task about collective groups.
+#include <algorithm>
+
 #include "absl/strings/numbers.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/untrusted_log.h"
@@ -62,6 +64,19 @@ TaskGroup::Callbacks TaskOps::CallbacksFor(const GroupNote& note) {
   return callbacks;
 }
 
+// Whether what the tasks on this host compute keeps all of its cores busy, so that none is left for a reduction.
+bool TaskOps::CoresAreScarce(const GroupLayout& layout) const {
+  const auto host_of = [&](const std::string& task) {
+    const auto address = options_.addresses.find(task);
+    return address == options_.addresses.end() ? std::string() : HostOf(address->second);
+  };
+  const std::string own = host_of(options_.task);
+  const auto here = std::count_if(layout.tasks.begin(), layout.tasks.end(), [&](const std::string& task) {
+    return task == options_.task || host_of(task) == own;
+  });
+  return here * options_.threads >= NumCores();
+}
+
 void TaskOps::Formed(const GroupNote& note) {
   int size = 0;
   if (!absl::SimpleAtoi(note.words[0], &size) || size <= 0 || note.words.size() != 1 + 2 * static_cast<size_t>(size)) {
@@ -69,8 +84,8 @@ void TaskOps::Formed(const GroupNote& note) {
   }
   GroupLayout layout = GroupLayout::Of({note.words.begin() + 1, note.words.end()});
   if (layout.RankOf(options_.task) < 0) return;
-  const auto group =
-      std::make_shared<TaskGroup>(note.group, note.epoch, size, layout, options_.task, CallbacksFor(note));
+  const auto group = std::make_shared<TaskGroup>(note.group, note.epoch, size, layout, options_.task,
+                                                 CallbacksFor(note), CoresAreScarce(layout));
   std::vector<std::pair<std::string, GroupNote>> early;
   bool wanted = false;
   {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "millstream/base/sealed_memory.h"
 #include "millstream/distributed/link/sockets.h"
 
 namespace millstream {

@@ -3,13 +3,13 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
+
+#include "millstream/base/sealed_memory.h"
 
 namespace millstream {
 namespace {
@@ -21,7 +21,6 @@ static_assert(kFlagsAt + 2 * kLoans * sizeof(LoanFlag) <= kPage);
 // An emptied ring goes back to its front from here on: small enough to stay in a cache, large enough that going back,
 // which shortens the room until the reader follows, is rare.
 constexpr uint64_t kWarmBytes = uint64_t{256} << 10;
-constexpr uint64_t kTmpfsMagic = 0x01021994;  // memory files that are not of huge pages
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 size_t SegmentBytes(size_t ring_bytes) { return kPage + 2 * ring_bytes; }
@@ -29,17 +28,6 @@ size_t SegmentBytes(size_t ring_bytes) { return kPage + 2 * ring_bytes; }
 Status SystemError(const char* what) { return errors::Unavailable(what, ": ", std::strerror(errno)); }
 
 }  // namespace
-
-StatusOr<uint64_t> SealedMemoryBytes(int fd) {
-  const int seals = fcntl(fd, F_GET_SEALS);
-  struct stat about;
-  struct statfs file_system;
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(fd, &about) != 0 || fstatfs(fd, &file_system) != 0 ||
-      !S_ISREG(about.st_mode) || static_cast<uint64_t>(file_system.f_type) != kTmpfsMagic || about.st_size <= 0) {
-    return errors::InvalidArgument("not a sealed memory file");
-  }
-  return static_cast<uint64_t>(about.st_size);
-}
 
 Status RingWriter::Room(std::span<char>* room) {
   const uint64_t offset = tail_ & (capacity_ - 1);

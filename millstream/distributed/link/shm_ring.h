@@ -69,10 +69,6 @@ class RingReader {
   uint64_t head_ = 0;
 };
 
-// The size of a memory file that a peer made. InvalidArgument if the peer could take the memory away again, or if it is
-// no such file.
-StatusOr<uint64_t> SealedMemoryBytes(int fd);
-
 // Tells of one loan (loans.h) whether it is still out: the lender sets it, the borrower clears it.
 using LoanFlag = std::atomic<uint32_t>;
 inline constexpr size_t kLoans = 256;  // that may be out at a time, each way

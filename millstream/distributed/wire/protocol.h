@@ -8,7 +8,7 @@ namespace millstream {
 
 // What tasks say to each other. Outside of steps: calls of /millstream.TaskService (proto/task.proto). Inside: frames
 // over links, whose fields mean this. Values are encoded as in wire_tensor.h.
-inline constexpr int kProtocolVersion = 3;
+inline constexpr int kProtocolVersion = 4;
 
 // Each kind has one receiver per task (frame_router.h).
 enum FrameKind : uint32_t {

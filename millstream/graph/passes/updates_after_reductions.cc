@@ -27,7 +27,10 @@ class Gates {
       if (mark.is_reduction && mark.feeds_update) gates_[mark.level].reductions.push_back(node);
       if (mark.is_update) gates_[mark.level].updates.push_back(node);
     }
-    for (const auto& [level, gate] : gates_) RETURN_IF_ERROR(Add(gate));
+    for (const auto& [level, gate] : gates_) {
+      RETURN_IF_ERROR(Add(gate));
+      if (!gate.updates.empty()) MarkTogether(gate, level);
+    }
     return OkStatus();
   }
 
@@ -73,6 +76,30 @@ class Gates {
     const Mark& mark = marks_[node.id()];
     if (!mark.is_update && !mark.feeds_update) return;
     ForProducers(node, [&](const Node& from) { marks_[from.id()].feeds_update = true; });
+  }
+
+  // Reductions know how many others of their group they are waited for with.
+  static void MarkTogether(const Gate& gate, int32_t level) {
+    std::map<std::string, std::vector<Node*>> groups;
+    for (Node* node : gate.reductions) groups[GroupOf(*node)].push_back(node);
+    for (const auto& [group, nodes] : groups) {
+      for (Node* node : nodes) {
+        node->attrs().Set(kReductionsTogetherAttr, std::vector<int64_t>{static_cast<int64_t>(nodes.size()), level});
+      }
+    }
+  }
+
+  // The group's key, or what computes it.
+  static std::string GroupOf(const Node& node) {
+    int64_t key = 0;
+    if (node.GetAttr("group_key", &key).ok()) return absl::StrCat(key);
+    const auto& args = node.op().def.inputs;
+    for (size_t i = 0; i < args.size() && i < node.inputs().size(); ++i) {
+      const Output& in = node.input(static_cast<int>(i));
+      if (args[i].name == "group_key" || args[i].name == "communicator")
+        return absl::StrCat(in.node->name(), ":", in.index);
+    }
+    return "";
   }
 
   Status Add(const Gate& gate) {

@@ -2,12 +2,17 @@
 #include "millstream/ops/collective/collective_kernel.h"
 
 #include "millstream/framework/op_traits.h"
+#include "millstream/graph/passes/passes.h"
 
 namespace millstream {
 
 CollectiveKernel::CollectiveKernel(KernelInit& init, collective::OpKind kind)
     : kind_(kind), session_(init.functions()) {
   if (init.HasAttr("timeout_seconds")) timeout_seconds_ = init.Attr<float>("timeout_seconds");
+  if (init.HasAttr(kReductionsTogetherAttr)) {
+    const auto together = init.Attr<std::vector<int64_t>>(kReductionsTogetherAttr);
+    if (together.size() == 2) together_ = together[0], gate_ = together[1];
+  }
 }
 
 CollectiveKernel::~CollectiveKernel() {
@@ -31,6 +36,8 @@ void CollectiveKernel::ComputeAsync(KernelContext& ctx, Done done) {
   request.kind = kind_;
   request.member = ctx.device()->name();
   request.timeout_seconds = timeout_seconds_;
+  request.together = together_;
+  request.gate = gate_;
   request.cancellation = ctx.cancellation();
   request.user = session_;
   request.dtype = ctx.output_dtype(0);

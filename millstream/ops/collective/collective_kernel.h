@@ -31,6 +31,7 @@ class CollectiveKernel : public AsyncKernel {
   const collective::OpKind kind_;
   const void* const session_;
   double timeout_seconds_ = 0;
+  int64_t together_ = 0, gate_ = 0;  // see OpRequest
   Mutex mu_;
   const ResourceManager* resources_ ABSL_GUARDED_BY(mu_) = nullptr;  // those that hub_ is from
   Ref<collective::OpHub> hub_ ABSL_GUARDED_BY(mu_);

@@ -34,19 +34,14 @@ class DatasetToTFRecord final : public AsyncKernel {
     }
     ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(ctx.resources(), path));
     ASSIGN_OR_RETURN(const std::unique_ptr<RecordWriter> writer, RecordWriter::Create(confined, compression));
-    ASSIGN_OR_RETURN(const IteratorPtr iterator, input->MakeIterator(owner));
-    while (true) {
-      RETURN_IF_ERROR(CheckCancelled(owner));
-      Element element;
-      bool end = false;
-      RETURN_IF_ERROR(iterator->GetNext(owner, &element, &end));
-      if (end) return writer->Close();
+    RETURN_IF_ERROR(ForEachElement(*input, owner, [&](Element element) -> Status {
       if (element[0].rank() != 0) {
         return errors::InvalidArgument("ToTFRecordOp currently only supports scalar elements, but got shape: ",
                                        element[0].shape().ToString());
       }
-      RETURN_IF_ERROR(writer->Write(element[0].scalar<std::string>()));
-    }
+      return writer->Write(element[0].scalar<std::string>());
+    }));
+    return writer->Close();
   }
 };
 
@@ -79,19 +74,14 @@ class InitializeTableFromDataset final : public AsyncKernel {
     ASSIGN_OR_RETURN(const Ref<LookupTable> table, HandleInput<LookupTable>(ctx, 0));
     ASSIGN_OR_RETURN(const Ref<Dataset> dataset, DatasetInput(ctx, 1));
     RETURN_IF_ERROR(Check(*dataset, *table));
-    ASSIGN_OR_RETURN(const IteratorPtr iterator, dataset->MakeIterator(owner));
     std::vector<Element> elements;
-    while (true) {
-      RETURN_IF_ERROR(CheckCancelled(owner));
-      Element element;
-      bool end = false;
-      RETURN_IF_ERROR(iterator->GetNext(owner, &element, &end));
-      if (end) break;
+    RETURN_IF_ERROR(ForEachElement(*dataset, owner, [&](Element element) -> Status {
       if (element[0].rank() != 0 || element[1].rank() != 0) {
         return errors::InvalidArgument("Keys and values of a table that a dataset fills are scalars");
       }
       elements.push_back(std::move(element));
-    }
+      return OkStatus();
+    }));
     if (elements.empty()) return errors::OutOfRange("The dataset that should fill the table has no elements");
     ASSIGN_OR_RETURN(const Tensor keys, StackComponent(elements, 0));
     ASSIGN_OR_RETURN(const Tensor values, StackComponent(elements, 1));

@@ -31,4 +31,16 @@ void WalkInBackground(KernelContext& ctx, AsyncKernel::Done done, std::function<
   thread.detach();
 }
 
+Status ForEachElement(const Dataset& dataset, const StepContext& owner, const std::function<Status(Element)>& take) {
+  ASSIGN_OR_RETURN(const IteratorPtr iterator, dataset.MakeIterator(owner));
+  while (true) {
+    RETURN_IF_ERROR(CheckCancelled(owner));
+    Element element;
+    bool end = false;
+    RETURN_IF_ERROR(iterator->GetNext(owner, &element, &end));
+    if (end) return OkStatus();
+    RETURN_IF_ERROR(take(std::move(element)));
+  }
+}
+
 }  // namespace millstream

@@ -43,13 +43,8 @@ class ReduceDataset final : public AsyncKernel {
     }
     types.insert(types.end(), input->types().begin(), input->types().end());
     ASSIGN_OR_RETURN(const CapturedFunction::Instance function, captured.Instantiate(owner, types));
-    ASSIGN_OR_RETURN(const IteratorPtr iterator, input->MakeIterator(owner));
-    while (true) {
-      RETURN_IF_ERROR(CheckCancelled(owner));
-      Element element, next;
-      bool end = false;
-      RETURN_IF_ERROR(iterator->GetNext(owner, &element, &end));
-      if (end) break;
+    RETURN_IF_ERROR(ForEachElement(*input, owner, [&](Element element) -> Status {
+      Element next;
       state.insert(state.end(), element.begin(), element.end());
       RETURN_IF_ERROR(function.Run(owner, state, &next));
       if (static_cast<int>(next.size()) != states_) {
@@ -59,7 +54,8 @@ class ReduceDataset final : public AsyncKernel {
             states_, ", output=", next.size(), ").");
       }
       state = std::move(next);
-    }
+      return OkStatus();
+    }));
     return OutputElement(ctx, signature_, std::move(state));
   }
 

@@ -49,15 +49,8 @@ class SaveDataset final : public AsyncKernel {
     ASSIGN_OR_RETURN(const std::string path, ScalarInput<std::string>(ctx, 1, "path"));
     ASSIGN_OR_RETURN(const CapturedFunction function, options_.Function(ctx));
     ASSIGN_OR_RETURN(const std::unique_ptr<ElementSaver> saver, options_.Start(path, *input, function, owner));
-    ASSIGN_OR_RETURN(const IteratorPtr iterator, input->MakeIterator(owner));
-    while (true) {
-      RETURN_IF_ERROR(CheckCancelled(owner));
-      Element element;
-      bool end = false;
-      RETURN_IF_ERROR(iterator->GetNext(owner, &element, &end));
-      if (end) return saver->Finish();
-      RETURN_IF_ERROR(saver->Save(owner, element));
-    }
+    RETURN_IF_ERROR(ForEachElement(*input, owner, [&](Element element) { return saver->Save(owner, element); }));
+    return saver->Finish();
   }
 
   const SaveOptions options_;

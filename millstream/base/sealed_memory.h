@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_BASE_SEALED_MEMORY_H_
+#define MILLSTREAM_BASE_SEALED_MEMORY_H_
+
+#include <cstdint>
+
+#include "millstream/base/status.h"
+
+namespace millstream {
+
+// The size of a memory file that nobody can shrink, so that who maps it never faults. InvalidArgument for anything else
+// that another process may have passed in its place.
+StatusOr<uint64_t> SealedMemoryBytes(int fd);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_BASE_SEALED_MEMORY_H_
