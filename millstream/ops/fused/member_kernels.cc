@@ -18,7 +18,8 @@ StatusOr<std::unique_ptr<MemberKernels>> MemberKernels::Make(const FusedBody& bo
   absl::flat_hash_map<const Node*, int> first;  // place of each node's first output
   for (const Node* arg : body.args) first[arg] = made->num_values_++;
   for (const Node* node : body.members) {
-    Member member{node, nullptr, {}, {}, made->num_values_};
+    const absl::string_view name = NameOfMember(*node);
+    Member member{node, std::string(name.empty() ? node->name() : name), nullptr, {}, {}, made->num_values_};
     first[node] = made->num_values_;
     made->num_values_ += node->num_outputs();
     std::vector<DType> input_types;
@@ -64,7 +65,7 @@ Status MemberKernels::RunMember(KernelContext& ctx, const Member& member, Values
   frame.step = &ctx.step();
   frame.device = ctx.device();
   frame.op = &member.node->op().def;
-  frame.node_name = &ctx.node_name();
+  frame.node_name = &member.name;
   frame.inputs = inputs.data();
   frame.derefs = nullptr;
   frame.num_inputs = static_cast<int>(inputs.size());
@@ -74,7 +75,9 @@ Status MemberKernels::RunMember(KernelContext& ctx, const Member& member, Values
   frame.frame_iter = ctx.frame_iter();
   frame.tag = ctx.tag();
   KernelContext inner(frame);
-  return member.kernel->Compute(inner);
+  Status status = member.kernel->Compute(inner);
+  if (status.ok() || NameOfMember(*member.node).empty()) return status;
+  return Status(status.code(), absl::StrCat(status.message(), "\n\t [[{{node ", member.name, "}}]]"));
 }
 
 StatusOr<std::vector<PartialShape>> FusedShapes(const FusedBody& body, const std::vector<PartialShape>& args) {

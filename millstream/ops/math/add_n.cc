@@ -29,12 +29,12 @@ class AddNKernel final : public Kernel {
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({0, 1}, 0, first.shape()));
     char* sum = static_cast<char*>(out->raw());
-    ctx.ParallelFor(
-        first.num_elements(), 0.15 * ctx.num_inputs(),
-        [&](int64_t begin, int64_t end) {
-          for (; begin < end; begin += kBlock) AddBlock(ctx, sum, begin, std::min(kBlock, end - begin));
-        },
-        64);
+    ParallelElements(ctx, first.num_elements(), 0.15 * ctx.num_inputs(), [&](int64_t begin, int64_t end) {
+      for (int64_t n = 0; begin < end; begin += n) {
+        n = NextStretch(end - begin, std::min(kBlock, end - begin));
+        AddBlock(ctx, sum, begin, n);
+      }
+    });
     return OkStatus();
   }
 
