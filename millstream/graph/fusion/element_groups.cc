@@ -138,7 +138,15 @@ int ElementGroups::ShapeNumber(const Output& output) {
   }
   const PartialShape shape = shapes_.shape(output);
   if (!shape.rank_known()) return Number(absl::StrCat("of ", output.node->id(), ":", output.index));
-  return Number(shape.ToString());
+  const int number = Number(shape.ToString());
+  shape_of_.try_emplace(number, shape);
+  return number;
+}
+
+// The shape that an output has, or was guessed to have.
+PartialShape ElementGroups::LikelyShape(const Output& output) {
+  const auto known = shape_of_.find(ShapeNumber(output));
+  return known == shape_of_.end() ? PartialShape() : known->second;
 }
 
 bool ElementGroups::MayMove(const Node& node) {
@@ -148,7 +156,29 @@ bool ElementGroups::MayMove(const Node& node) {
 
 bool ElementGroups::Fits(const Output& operand, const Output& to, bool broadcasts) {
   if (ShapeNumber(operand) == ShapeNumber(to)) return true;
-  return broadcasts && StaticallyFits(shapes_.shape(operand), shapes_.shape(to));
+  return broadcasts && StaticallyFits(LikelyShape(operand), LikelyShape(to));
+}
+
+// Guesses what an operand of unknown rank is (what is fed, or comes from a queue): as large as a matrix beside it,
+// larger than a vector.
+bool ElementGroups::GuessShape(const Node& node, bool broadcasts) {
+  const Output *large = nullptr, *unknown = nullptr;
+  for (const Output& in : node.inputs()) {
+    const PartialShape shape = LikelyShape(in);
+    if (!shape.rank_known())
+      unknown = unknown == nullptr ? &in : unknown;
+    else if ((shape.rank() > 1 || !broadcasts) && (large == nullptr || shape.rank() > LikelyShape(*large).rank()))
+      large = &in;
+  }
+  if (unknown == nullptr) return false;
+  const Output& to = large == nullptr ? *unknown : *large;
+  for (const Output& in : node.inputs()) {
+    const PartialShape shape = LikelyShape(in);
+    if (!shape.rank_known() || Fits(in, to, broadcasts)) continue;
+    if (large != nullptr || !broadcasts || shape.rank() > 1) return false;
+  }
+  shape_[static_cast<size_t>(node.id())] = ShapeNumber(to);
+  return true;
 }
 
 // Also finds the number of its shape.
@@ -166,7 +196,8 @@ bool ElementGroups::IsCandidate(const Node& node) {
     return true;
   }
   // Each operand may be repeated along another dimension.
-  return op->broadcasts && shapes_.shape(result).IsFullyDefined();
+  if (op->broadcasts && shapes_.shape(result).IsFullyDefined()) return true;
+  return GuessShape(node, op->broadcasts);
 }
 
 // Of nodes that may run together, if the elements they compute are those of `shaped`.

@@ -46,6 +46,8 @@ class ElementGroups {
   // Numbers of what is most likely the same at run time: shapes that are known, unknown sizes included, or outputs of
   // unknown rank whose shape nothing else is known to have.
   int ShapeNumber(const Output& output);
+  PartialShape LikelyShape(const Output& output);
+  bool GuessShape(const Node& node, bool broadcasts);
   int Number(std::string what);
   int Key(const Node& node, const Output& shaped);
   bool MayMove(const Node& node);
@@ -71,6 +73,7 @@ class ElementGroups {
   std::vector<int> shape_, key_;           // by id: of the result; of those that may be fused, the queue. -1: none
   std::vector<int> waits_for_, gathered_;  // by id: inputs to come; index in members_ while it is in the current gather
   absl::flat_hash_map<std::string, int> numbers_;
+  absl::flat_hash_map<int, PartialShape> shape_of_;  // by number, where the rank is known
   std::deque<Node*> plain_;
   std::vector<std::deque<Node*>> ready_;  // by key
   std::deque<int> keys_;                  // that have ready nodes, in the order in which they got them

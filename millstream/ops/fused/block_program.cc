@@ -9,6 +9,10 @@
 namespace millstream {
 namespace {
 
+// Nanoseconds: what an op on its own pays for each element that goes through memory, here all of them together, and
+// what the quickest pay for the rest.
+constexpr double kCostOfMemory = 0.25, kLeastCost = 0.05;
+
 // Types whose elements every loop computes without errors.
 bool HasBlocks(DType type) {
   return type == DType::kFloat || type == DType::kDouble || type == DType::kHalf || type == DType::kBfloat16 ||
@@ -37,7 +41,7 @@ void BlockProgram::AddStep(const ElementKernel* kernel, bool broadcasts, const i
     values_[static_cast<size_t>(operands[i])].last_read = at;
   }
   values_[static_cast<size_t>(result)].made = at;
-  cost_ += kernel->ElementCost();
+  cost_ += std::max(kLeastCost, kernel->ElementCost() - kCostOfMemory);
   steps_.push_back(step);
 }
 
@@ -88,6 +92,7 @@ std::unique_ptr<BlockProgram> BlockProgram::Make(const FusedBody& body, const Me
     if (known == value_of.end() || result.index != 0) return nullptr;
     results.push_back(known->second);
   }
+  made->cost_ += kCostOfMemory;
   if (made->steps_.empty() || !made->SetOutputs(body, results)) return nullptr;
   made->PlaceInScratch();
   return made;

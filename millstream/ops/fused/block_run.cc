@@ -55,6 +55,11 @@ bool BlockProgram::ShapeOfStep(const KernelContext& ctx, const Step& step, Shape
     const Shape& other = ctx.input(step.operands[i]).shape();
     if (*shape == other) continue;
     if (!step.broadcasts) return false;
+    if (other.num_elements() == 1 && other.rank() <= shape->rank()) continue;
+    if (shape->num_elements() == 1 && shape->rank() <= other.rank()) {
+      *shape = other;
+      continue;
+    }
     StatusOr<Shape> both = BroadcastShapes(*shape, other);
     if (!both.ok()) return false;
     *shape = *std::move(both);
@@ -93,15 +98,13 @@ bool BlockProgram::FitArgs(const KernelContext& ctx, Call* call) const {
   if (call->shape.num_elements() == 0) return true;
   for (int i = 0; i < num_args_; ++i) {
     if (call->fits[i] != Call::kRepeated || values_[static_cast<size_t>(i)].last_read < 0) continue;
-    if (ctx.input(i).num_elements() == 1 && call->shape.num_elements() > 1) {
+    const int64_t n = ctx.input(i).num_elements();
+    if (n == call->shape.num_elements())  // dimensions of size 1 were added
+      call->fits[i] = Call::kWhole;
+    else if (n == 1)
       call->scalars.push_back(i);
-      continue;
-    }
-    call->repeats.push_back({i, BroadcastMap(ctx.input(i).shape(), call->shape)});
-    // The same elements in the same order: dimensions of size 1 were added.
-    if (!call->repeats.back().map.full()) continue;
-    call->fits[i] = Call::kWhole;
-    call->repeats.pop_back();
+    else
+      call->repeats.push_back({i, BroadcastMap(ctx.input(i).shape(), call->shape)});
   }
   return true;
 }

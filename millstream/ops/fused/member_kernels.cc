@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/fused/member_kernels.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "millstream/graph/node_kind.h"
 #include "millstream/graph/shape_refiner.h"
 
 namespace millstream {
 namespace {
 
-constexpr int32_t kShared = 2;  // uses of a value that no member may take over
+constexpr int32_t kShared = 1 << 28;  // uses of a value that no member may take over
 
 }  // namespace
 
@@ -38,19 +41,35 @@ StatusOr<std::unique_ptr<MemberKernels>> MemberKernels::Make(const FusedBody& bo
     made->members_.push_back(std::move(member));
   }
   for (const Output& result : body.results) made->results_.push_back(first.at(result.node) + result.index);
+  made->CountUses(body.args.size());
   return made;
+}
+
+// Arguments, constants and results are never the last use of a member; what members make for each other may be.
+void MemberKernels::CountUses(size_t num_args) {
+  uses_.assign(static_cast<size_t>(num_values_), 0);
+  for (const Member& member : members_) {
+    for (const int place : member.inputs) ++uses_[static_cast<size_t>(place)];
+    if (member.kernel == nullptr) uses_[static_cast<size_t>(member.first_output)] = kShared;
+  }
+  std::fill_n(uses_.begin(), num_args, kShared);
+  for (const int place : results_) uses_[static_cast<size_t>(place)] = kShared;
 }
 
 Status MemberKernels::Run(KernelContext& ctx) const {
   Values values(static_cast<size_t>(num_values_));
   for (int i = 0; i < ctx.num_inputs(); ++i) values[static_cast<size_t>(i)].tensor = ctx.input(i);
-  for (Entry& value : values) value.uses.store(kShared, std::memory_order_relaxed);
+  for (size_t i = 0; i < values.size(); ++i) values[i].uses.store(uses_[i], std::memory_order_relaxed);
   for (const Member& member : members_) {
     if (member.kernel == nullptr) {
       values[static_cast<size_t>(member.first_output)].tensor = member.value;
       continue;
     }
     RETURN_IF_ERROR(RunMember(ctx, member, &values));
+    for (const int place : member.inputs) {
+      Entry& value = values[static_cast<size_t>(place)];
+      if (value.uses.fetch_sub(1, std::memory_order_relaxed) == 1) value.tensor.Reset();
+    }
   }
   for (size_t i = 0; i < results_.size(); ++i) {
     ctx.set_output(static_cast<int>(i), values[static_cast<size_t>(results_[i])].tensor);
@@ -59,7 +78,7 @@ Status MemberKernels::Run(KernelContext& ctx) const {
 }
 
 Status MemberKernels::RunMember(KernelContext& ctx, const Member& member, Values* values) const {
-  std::vector<Entry*> inputs;
+  absl::InlinedVector<Entry*, 8> inputs;
   for (const int place : member.inputs) inputs.push_back(&(*values)[static_cast<size_t>(place)]);
   KernelContext::Frame frame;
   frame.step = &ctx.step();

@@ -32,10 +32,12 @@ class MemberKernels {
   };
   using Values = std::vector<Entry>;
 
+  void CountUses(size_t num_args);
   Status RunMember(KernelContext& ctx, const Member& member, Values* values) const;
 
   std::vector<Member> members_;
   std::vector<int> results_;
+  std::vector<int32_t> uses_;  // of each value, by members
   int num_values_ = 0;
 };
 

@@ -41,7 +41,7 @@ def compare(build, *members, feeds=None, steps=1):
 
 
 def numbers(*shape, seed=0):
-    return np.random.RandomState(seed).randn(*shape).astype(np.float32)
+    return np.float32(np.random.RandomState(seed).randn(*shape))
 
 
 CHAINS = {
@@ -162,14 +162,14 @@ def test_loops_and_their_gradients():
 
         def body(i, c, h):
             a, j, f, o = tf.split(tf.matmul(x[i] + h, w), 4, 1)
-            c = c * tf.sigmoid(f + 1, name="forget") + tf.multiply(tf.sigmoid(a), tf.tanh(j), name="add")
+            c = c * tf.sigmoid(f + 1, name="forget") + tf.multiply(tf.sigmoid(a), tf.tanh(j), name="product")
             return i + 1, c, tf.tanh(c, name="out") * tf.sigmoid(o)
 
         start = tf.zeros([4, 6])
         state = tf.while_loop(lambda i, *_: i < 9, body, [0, start, start])[2]
         return [state, *tf.gradients(state, w)]
 
-    compare(build, "while/forget", "while/add", "while/out")
+    compare(build, "while/forget", "while/product", "while/out")
 
 
 def test_nested_loops_with_branches():
@@ -184,7 +184,7 @@ def test_nested_loops_with_branches():
 
         return [tf.while_loop(lambda i, _: i < 6, outer, [0, tf.constant(numbers(8))])[1]]
 
-    compare(build, "while/both", "while/add")
+    compare(build, "while/both", "while/mul")
 
 
 def test_variables_are_read_when_they_were_read_before():
@@ -247,7 +247,7 @@ def test_the_number_of_threads_does_not_matter():
 
 def test_denormal_numbers_are_zero():
     def build():
-        x = tf.placeholder_with_default(np.full(3000, 2e-38, np.float32), [3000])
+        x = tf.Variable(np.full(3000, 2e-38, np.float32), use_resource=True).read_value()
         return [tf.multiply(tf.multiply(x, 0.1, name="small"), 1e10, name="large")]
 
     got, _ = run(build, True)
