@@ -10,9 +10,13 @@ namespace {
 
 constexpr int64_t kBlock = 2048;  // the sum stays in the first-level cache while the inputs pass by
 
-class AddNKernel final : public Kernel {
+class AddNKernel final : public Kernel, public ElementKernel {
  public:
-  explicit AddNKernel(KernelInit& init) : add_(AddLoop(RemoveRef(init.output_types()[0]))) {}
+  explicit AddNKernel(KernelInit& init) : add_(AddLoop(RemoveRef(init.input_types()[0]))) {}
+  bool RunElements(const void* const* operands, void* result, int64_t n) const override {
+    return elementwise::Run(add_, operands[0], operands[1], result, n);
+  }
+  double ElementCost() const override { return add_.cost; }
 
   Status Compute(KernelContext& ctx) override {
     if (ctx.num_inputs() == 1) {
