@@ -141,8 +141,11 @@ TEST_F(FuseElementsTest, SizesThatAreNotKnownAreTakenForEqual) {
     return scope_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape({-1, 4})}});
   };
   EXPECT_EQ(Fused(Fuse({Op("Tanh", {Op("Mul", {Op("Sigmoid", {rows()}), rows()})})}, kOnCpu)).size(), 1);
-  const Output of_any_rank = scope_.Op("Placeholder", {}, {{"dtype", DType::kFloat}});
-  EXPECT_TRUE(Fused(Fuse({Op("Mul", {Op("Sigmoid", {rows()}), of_any_rank})}, kOnCpu)).empty());
+  // What is fed has no shape here: it is likely to be as large as a matrix beside it, and larger than a vector.
+  const Output fed = scope_.Op("Placeholder", {}, {{"dtype", DType::kFloat}});
+  EXPECT_EQ(Fused(Fuse({Op("Mul", {Op("Sigmoid", {rows()}), fed})}, kOnCpu)).size(), 1);
+  EXPECT_EQ(Fused(Fuse({Op("Tanh", {Op("Mul", {fed, Value({4})})})}, kOnCpu)).size(), 1);
+  EXPECT_TRUE(Fused(Fuse({Op("Mul", {Op("Sigmoid", {Value({4})}), fed})}, kOnCpu)).empty());
 }
 
 TEST_F(FuseElementsTest, KeepsWhatIsReadElsewhere) {
