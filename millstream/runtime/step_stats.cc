@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/str_join.h"
+#include "millstream/graph/fusion/fused_body.h"
 #include "millstream/graph/node_kind.h"
 #include "millstream/proto/step_stats.pb.h"
 
@@ -49,7 +51,10 @@ void StepStatsCollector::Export(proto::StepStats* stats) const {
     }
     proto::NodeExecStats* node = device->add_node_stats();
     node->set_node_name(r.node->name());
-    node->set_timeline_label(absl::StrCat(r.node->name(), " = ", r.node->type(), "()"));
+    AttrValue::Strings members;
+    if (r.node->attrs().Has(kMembersAttr)) r.node->GetAttr(kMembersAttr, &members).IgnoreError();
+    node->set_timeline_label(
+        absl::StrCat(r.node->name(), " = ", r.node->type(), "(", absl::StrJoin(members, ", "), ")"));
     node->set_all_start_micros(r.start_ns / 1000);
     node->set_all_start_nanos(r.start_ns);
     node->set_op_start_rel_micros(0);

@@ -13,14 +13,16 @@
 namespace millstream {
 namespace {
 
+// Graphs with more nodes stay as they are: finding groups takes several times as long as the rest of their plan.
+constexpr int kMaxNodes = 30000;
 constexpr int kMaxMembers = 40;   // of one group
 constexpr int kMaxOperands = 16;  // of one sum or concat
 
 bool IsConstant(const Output& output) { return IsA(*output.node, OpKind::kConst); }
 
-// True if a shape broadcasts to `to` and leaves it as it is, whatever is not known.
+// True if a shape broadcasts to `to` and leaves it as it is, if what is not known of both is the same.
 bool StaticallyFits(const PartialShape& shape, const PartialShape& to) {
-  if (!shape.IsFullyDefined() || !to.rank_known() || shape.rank() > to.rank()) return false;
+  if (!shape.rank_known() || !to.rank_known() || shape.rank() > to.rank()) return false;
   for (int d = 1; d <= shape.rank(); ++d) {
     const int64_t dim = shape.dim(shape.rank() - d);
     if (dim != 1 && dim != to.dim(to.rank() - d)) return false;
@@ -64,7 +66,7 @@ const std::string& FusingDevices::TypeOf(absl::string_view device) {
   const auto [known, is_new] = types_.try_emplace(std::string(device.data(), device.size()));
   if (!is_new) return known->second;
   const StatusOr<DeviceName> name = DeviceName::Parse(device);
-  if (!name.ok() || !name->type || *name->type == "CPU") return known->second;
+  if (!name.ok() || !name->type) return known->second;
   const OpEntry* const op = OpRegistry::Global().Find(kFusedElements);
   if (op != nullptr && FindKernel(*op, *name->type, {}, "").ok()) known->second = *name->type;
   return known->second;
@@ -72,26 +74,41 @@ const std::string& FusingDevices::TypeOf(absl::string_view device) {
 
 bool FusingDevices::CanRun(const Node& node) {
   const std::string& type = TypeOf(node.assigned_device());
-  return !type.empty() && FindKernel(node.op(), type, node.attrs(), node.name()).ok();
+  if (type != "CPU") return !type.empty() && FindKernel(node.op(), type, node.attrs(), node.name()).ok();
+  const ElementOp* const op = FindElementOp(node.type());  // parts are not read in place there
+  return op != nullptr && (op->role == ElementRole::kFormula || op->role == ElementRole::kSum);
 }
 
-ElementGroups::ElementGroups(const PrunedGraph& part)
-    : part_(part), graph_(*part.graph), shapes_(graph_), consumers_(graph_.Consumers()) {
+ElementGroups::ElementGroups(const PrunedGraph& part) : part_(part), graph_(*part.graph), shapes_(graph_) {}
+
+// Whether some op on elements reads what another one makes, or the parts that a split makes.
+bool ElementGroups::HasPairs() {
+  absl::flat_hash_map<const OpEntry*, bool> known;
+  const auto is_element = [&](const Node& node) {
+    const auto [it, is_new] = known.try_emplace(&node.op());
+    if (is_new) it->second = FindElementOp(node.type()) != nullptr;
+    return it->second;
+  };
+  return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const auto& node) {
+    return node != nullptr && is_element(*node) && devices_.Has(node->assigned_device()) &&
+           std::any_of(node->inputs().begin(), node->inputs().end(),
+                       [&](const Output& in) { return is_element(*in.node); });
+  });
+}
+
+StatusOr<std::vector<ElementGroups::Group>> ElementGroups::Find(bool single_ops) {
+  if (graph_.num_nodes() > kMaxNodes || (!single_ops && !HasPairs())) return groups_;
+  if (!shapes_.AddAll().ok()) return groups_;  // reported, if it matters, when the graph is run
+  ASSIGN_OR_RETURN(const std::vector<Node*> order, graph_.TopologicalOrder());
+  consumers_ = graph_.Consumers();
   const auto n = static_cast<size_t>(graph_.id_limit());
-  below_flow_.resize(n, false);
   kept_.resize(n, false);
   shape_.resize(n, -1);
   key_.resize(n, -1);
   waits_for_.resize(n, 0);
   gathered_.resize(n, -1);
-  for (const Node* target : part.targets) kept_[static_cast<size_t>(target->id())] = true;
-}
-
-StatusOr<std::vector<ElementGroups::Group>> ElementGroups::Find() {
-  const auto on_fused = [&](const auto& node) { return node != nullptr && devices_.Has(node->assigned_device()); };
-  if (std::none_of(graph_.nodes().begin(), graph_.nodes().end(), on_fused)) return groups_;
-  if (!shapes_.AddAll().ok()) return groups_;  // reported, if it matters, when the graph is run
-  ASSIGN_OR_RETURN(const std::vector<Node*> order, graph_.TopologicalOrder());
+  for (const Node* target : part_.targets) kept_[static_cast<size_t>(target->id())] = true;
+  conditions_.emplace(graph_, order);
   FindCandidates(order);
   CountInputs();
   for (Node* node : order) {
@@ -120,18 +137,48 @@ int ElementGroups::ShapeNumber(const Output& output) {
     return shape_[static_cast<size_t>(output.node->id())];
   }
   const PartialShape shape = shapes_.shape(output);
-  if (!shape.IsFullyDefined()) return Number(absl::StrCat("of ", output.node->id(), ":", output.index));
-  return Number(shape.ToString());
+  if (!shape.rank_known()) return Number(absl::StrCat("of ", output.node->id(), ":", output.index));
+  const int number = Number(shape.ToString());
+  shape_of_.try_emplace(number, shape);
+  return number;
+}
+
+// The shape that an output has, or was guessed to have.
+PartialShape ElementGroups::LikelyShape(const Output& output) {
+  const auto known = shape_of_.find(ShapeNumber(output));
+  return known == shape_of_.end() ? PartialShape() : known->second;
 }
 
 bool ElementGroups::MayMove(const Node& node) {
   const auto id = static_cast<size_t>(node.id());
-  return IsPure(node) && !below_flow_[id] && !kept_[id] && devices_.CanRun(node);
+  return IsPure(node) && !kept_[id] && devices_.CanRun(node);
 }
 
 bool ElementGroups::Fits(const Output& operand, const Output& to, bool broadcasts) {
   if (ShapeNumber(operand) == ShapeNumber(to)) return true;
-  return broadcasts && StaticallyFits(shapes_.shape(operand), shapes_.shape(to));
+  return broadcasts && StaticallyFits(LikelyShape(operand), LikelyShape(to));
+}
+
+// Guesses what an operand of unknown rank is (what is fed, or comes from a queue): as large as a matrix beside it,
+// larger than a vector.
+bool ElementGroups::GuessShape(const Node& node, bool broadcasts) {
+  const Output *large = nullptr, *unknown = nullptr;
+  for (const Output& in : node.inputs()) {
+    const PartialShape shape = LikelyShape(in);
+    if (!shape.rank_known())
+      unknown = unknown == nullptr ? &in : unknown;
+    else if ((shape.rank() > 1 || !broadcasts) && (large == nullptr || shape.rank() > LikelyShape(*large).rank()))
+      large = &in;
+  }
+  if (unknown == nullptr) return false;
+  const Output& to = large == nullptr ? *unknown : *large;
+  for (const Output& in : node.inputs()) {
+    const PartialShape shape = LikelyShape(in);
+    if (!shape.rank_known() || Fits(in, to, broadcasts)) continue;
+    if (large != nullptr || !broadcasts || shape.rank() > 1) return false;
+  }
+  shape_[static_cast<size_t>(node.id())] = ShapeNumber(to);
+  return true;
 }
 
 // Also finds the number of its shape.
@@ -149,18 +196,18 @@ bool ElementGroups::IsCandidate(const Node& node) {
     return true;
   }
   // Each operand may be repeated along another dimension.
-  return op->broadcasts && shapes_.shape(result).IsFullyDefined();
+  if (op->broadcasts && shapes_.shape(result).IsFullyDefined()) return true;
+  return GuessShape(node, op->broadcasts);
+}
+
+// Of nodes that may run together, if the elements they compute are those of `shaped`.
+int ElementGroups::Key(const Node& node, const Output& shaped) {
+  return Number(absl::StrCat(ShapeNumber(shaped), " if ", conditions_->Of(node), " on ", node.assigned_device()));
 }
 
 void ElementGroups::FindCandidates(const std::vector<Node*>& order) {
   for (Node* node : order) {
-    const auto id = static_cast<size_t>(node->id());
-    bool below = node->IsControlFlow();
-    for (const Output& in : node->inputs()) below |= below_flow_[static_cast<size_t>(in.node->id())];
-    for (const Node* in : node->control_inputs()) below |= below_flow_[static_cast<size_t>(in->id())];
-    below_flow_[id] = below;
-    if (!IsCandidate(*node)) continue;
-    key_[id] = Number(absl::StrCat(ShapeNumber(Output(node)), " on ", node->assigned_device()));
+    if (IsCandidate(*node)) key_[static_cast<size_t>(node->id())] = Key(*node, Output(node));
   }
   ready_.resize(numbers_.size());
 }
@@ -200,7 +247,7 @@ bool ElementGroups::IsConcatOfGroup(const Node& node) {
   bool of_group = false;
   for (int i = 0; i + 1 < node.num_inputs(); ++i) {
     const Output& in = node.input(i);
-    if (Number(absl::StrCat(ShapeNumber(in), " on ", node.assigned_device())) != current_key_) return false;
+    if (Key(node, in) != current_key_) return false;
     of_group |= gathered_[static_cast<size_t>(in.node->id())] >= 0;
   }
   return of_group;

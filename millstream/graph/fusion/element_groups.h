@@ -4,11 +4,13 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "millstream/framework/element_ops.h"
+#include "millstream/graph/fusion/run_conditions.h"
 #include "millstream/graph/prune.h"
 #include "millstream/graph/shape_refiner.h"
 
@@ -34,15 +36,20 @@ class ElementGroups {
   using Group = std::vector<Node*>;
 
   explicit ElementGroups(const PrunedGraph& part);
-  StatusOr<std::vector<Group>> Find();
+  // `single_ops`: also where no op on elements reads the result of another.
+  StatusOr<std::vector<Group>> Find(bool single_ops = false);
 
  private:
   using Consumers = std::vector<std::vector<Graph::Consumer>>;
 
-  // Numbers of what is the same at run time: shapes that are known, or outputs whose shape nothing else is known to
-  // have.
+  bool HasPairs();
+  // Numbers of what is most likely the same at run time: shapes that are known, unknown sizes included, or outputs of
+  // unknown rank whose shape nothing else is known to have.
   int ShapeNumber(const Output& output);
+  PartialShape LikelyShape(const Output& output);
+  bool GuessShape(const Node& node, bool broadcasts);
   int Number(std::string what);
+  int Key(const Node& node, const Output& shaped);
   bool MayMove(const Node& node);
   bool IsCandidate(const Node& node);
   bool Fits(const Output& operand, const Output& to, bool broadcasts);
@@ -60,11 +67,13 @@ class ElementGroups {
   const Graph& graph_;
   ShapeRefiner shapes_;
   FusingDevices devices_;
+  std::optional<RunConditions> conditions_;
   Consumers consumers_;
-  std::vector<bool> below_flow_, kept_;    // by id: depends on control flow; a target of the step
+  std::vector<bool> kept_;                 // by id: a target of the step
   std::vector<int> shape_, key_;           // by id: of the result; of those that may be fused, the queue. -1: none
   std::vector<int> waits_for_, gathered_;  // by id: inputs to come; index in members_ while it is in the current gather
   absl::flat_hash_map<std::string, int> numbers_;
+  absl::flat_hash_map<int, PartialShape> shape_of_;  // by number, where the rank is known
   std::deque<Node*> plain_;
   std::vector<std::deque<Node*>> ready_;  // by key
   std::deque<int> keys_;                  // that have ready nodes, in the order in which they got them

@@ -43,7 +43,7 @@ class BodyBuilder {
       ASSIGN_OR_RETURN(const Output in, is_axis ? ImportConstant(node.input(i)) : Import(node.input(i)));
       inputs.push_back(in);
     }
-    ASSIGN_OR_RETURN(Node * copy, AddNode(node, std::move(inputs)));
+    ASSIGN_OR_RETURN(Node * copy, AddNode(node, MemberName(node), std::move(inputs)));
     copies_[&node] = copy;
     (is_concat ? moves_ : formulas_) += 1;
     return OkStatus();
@@ -78,7 +78,7 @@ class BodyBuilder {
       ASSIGN_OR_RETURN(const Output imported, is_place ? ImportConstant(in) : ImportArg(in));
       inputs.push_back(imported);
     }
-    ASSIGN_OR_RETURN(Node * copy, AddNode(*from.node, std::move(inputs)));
+    ASSIGN_OR_RETURN(Node * copy, AddNode(*from.node, MemberName(*from.node), std::move(inputs)));
     copies_[from.node] = copy;
     ++moves_;
     return Output(copy, from.index);
@@ -87,7 +87,7 @@ class BodyBuilder {
   StatusOr<Output> ImportConstant(const Output& from) {
     Node*& copy = constants_[from.node];
     if (copy == nullptr) {
-      ASSIGN_OR_RETURN(copy, AddNode(*from.node, {}));
+      ASSIGN_OR_RETURN(copy, AddNode(*from.node, MemberName(*from.node), {}));
     }
     return Output(copy);
   }
@@ -106,11 +106,13 @@ class BodyBuilder {
     return Output(body_.args[static_cast<size_t>(known->second)]);
   }
 
-  StatusOr<Node*> AddNode(const Node& of, std::vector<Output> inputs) {
+  StatusOr<Node*> AddNode(const Node& of, std::string name, std::vector<Output> inputs) {
     Graph::NodeSpec spec;
-    spec.name = absl::StrCat("n", body_.graph->num_nodes());
+    spec.name = std::move(name);
     spec.op = &of.op();
-    spec.attrs = of.attrs();
+    for (const auto& [attr, value] : of.attrs()) {
+      if (attr[0] != '_') spec.attrs.Set(attr, value);  // colocations and the like mean nothing in a body
+    }
     spec.inputs = std::move(inputs);
     ASSIGN_OR_RETURN(Node * node, body_.graph->AddNode(std::move(spec)));
     body_.members.push_back(node);
@@ -130,7 +132,8 @@ class ElementFusion {
   ElementFusion(PrunedGraph* part, Mode mode) : part_(part), graph_(*part->graph), mode_(mode) {}
 
   Status Run() {
-    ASSIGN_OR_RETURN(const std::vector<ElementGroups::Group> groups, ElementGroups(*part_).Find());
+    ASSIGN_OR_RETURN(const std::vector<ElementGroups::Group> groups,
+                     ElementGroups(*part_).Find(mode_ == Mode::kSingleOps));
     if (groups.empty()) return OkStatus();
     consumers_ = graph_.Consumers();
     fetched_.resize(static_cast<size_t>(graph_.id_limit()), false);
@@ -183,9 +186,12 @@ class ElementFusion {
   StatusOr<Node*> AddFused(const ElementGroups::Group& group, const absl::flat_hash_set<const Node*>& inside,
                            BodyBuilder* builder) {
     Graph::NodeSpec spec;
-    spec.name = graph_.UniqueName(absl::StrCat(group.back()->name(), "/fused"));
+    spec.name = graph_.UniqueName(absl::StrCat(group.back()->name(), "/fused_elements"));
     ASSIGN_OR_RETURN(spec.op, OpRegistry::Global().Lookup(kFusedElements));
     RETURN_IF_ERROR(WriteFusedBody(builder->body(), &spec.attrs));
+    AttrValue::Strings names;
+    for (const Node* node : group) names.push_back(node->name());
+    spec.attrs.Set(kMembersAttr, std::move(names));
     spec.inputs = builder->args();
     for (const Node* node : group) {
       for (Node* in : node->control_inputs()) {

@@ -110,10 +110,42 @@ TEST_F(FuseElementsTest, MakesOneNodeOfAChain) {
   ExpectSameValues({y}, part);
 }
 
-TEST_F(FuseElementsTest, LeavesTheCpuAndSingleOpsAlone) {
+TEST_F(FuseElementsTest, LeavesSingleOpsAlone) {
   const Output one = Op("Tanh", {Value({3})});
   EXPECT_TRUE(Fused(Fuse({one})).empty());
-  EXPECT_TRUE(Fused(Fuse({Op("Tanh", {one})}, kOnCpu)).empty());
+  EXPECT_TRUE(Fused(Fuse({one}, kOnCpu)).empty());
+}
+
+TEST_F(FuseElementsTest, MakesGroupsForTheCpu) {
+  const Output y = Op("Tanh", {Op("Mul", {Op("AddV2", {Value({3, 5}), Value({5})}), Value({3, 1})})});
+  const PrunedGraph part = Fuse({y}, kOnCpu);
+  ASSERT_EQ(Fused(part).size(), 1);
+  AttrValue::Strings members;
+  ASSERT_TRUE(Fused(part)[0]->GetAttr(kMembersAttr, &members).ok());
+  EXPECT_EQ(members.size(), 3);
+  ExpectSameValues({y}, part);
+}
+
+// The CPU does not read parts where they are, nor writes them side by side.
+TEST_F(FuseElementsTest, LeavesSplitsAndConcatsOfTheCpuAlone) {
+  const std::vector<Output> half = Split(Value({2, 6}), 1, 2);
+  const Output one = Op("Tanh", {Op("Sigmoid", {half[0]})}), other = Op("Sigmoid", {Op("Tanh", {half[1]})});
+  const PrunedGraph part = Fuse({Op("ConcatV2", {one, other, scope_.Const<int32_t>(1)})}, kOnCpu);
+  EXPECT_EQ(Fused(part).size(), 2);
+  EXPECT_EQ(OfType(part, "Split").size(), 1);
+  EXPECT_EQ(OfType(part, "ConcatV2").size(), 1);
+}
+
+TEST_F(FuseElementsTest, SizesThatAreNotKnownAreTakenForEqual) {
+  const auto rows = [&] {
+    return scope_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape({-1, 4})}});
+  };
+  EXPECT_EQ(Fused(Fuse({Op("Tanh", {Op("Mul", {Op("Sigmoid", {rows()}), rows()})})}, kOnCpu)).size(), 1);
+  // What is fed has no shape here: it is likely to be as large as a matrix beside it, and larger than a vector.
+  const Output fed = scope_.Op("Placeholder", {}, {{"dtype", DType::kFloat}});
+  EXPECT_EQ(Fused(Fuse({Op("Mul", {Op("Sigmoid", {rows()}), fed})}, kOnCpu)).size(), 1);
+  EXPECT_EQ(Fused(Fuse({Op("Tanh", {Op("Mul", {fed, Value({4})})})}, kOnCpu)).size(), 1);
+  EXPECT_TRUE(Fused(Fuse({Op("Mul", {Op("Sigmoid", {Value({4})}), fed})}, kOnCpu)).empty());
 }
 
 TEST_F(FuseElementsTest, KeepsWhatIsReadElsewhere) {

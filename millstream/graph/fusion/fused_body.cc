@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/fusion/fused_body.h"
 
+#include "absl/strings/strip.h"
 #include "millstream/framework/element_ops.h"
 #include "millstream/graph/import/export.h"
 #include "millstream/graph/import/import.h"
@@ -9,6 +10,8 @@
 
 namespace millstream {
 namespace {
+
+constexpr char kMemberPrefix[] = "m/";
 
 Status FindArgs(const AttrValue::DTypes& types, FusedBody* body) {
   for (size_t i = 0; i < types.size(); ++i) {
@@ -45,6 +48,13 @@ Status FindMembers(FusedBody* body) {
 }
 
 }  // namespace
+
+std::string MemberName(const Node& node) { return absl::StrCat(kMemberPrefix, node.name()); }
+
+absl::string_view NameOfMember(const Node& member) {
+  absl::string_view name = member.name();
+  return absl::ConsumePrefix(&name, kMemberPrefix) ? name : "";
+}
 
 Status WriteFusedBody(const FusedBody& body, AttrMap* attrs) {
   AttrValue::DTypes args, results;

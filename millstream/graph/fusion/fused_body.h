@@ -3,6 +3,7 @@
 #define MILLSTREAM_GRAPH_FUSION_FUSED_BODY_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "millstream/graph/graph.h"
@@ -10,6 +11,8 @@
 namespace millstream {
 
 inline constexpr char kFusedElements[] = "_FusedElements";
+// The names of the nodes that a fused one stands for, for people who read traces.
+inline constexpr char kMembersAttr[] = "_members";
 
 // What a _FusedElements node computes: ops on elements, with the splits and slices in front of them and the concats
 // behind them, as a graph of its own.
@@ -25,6 +28,10 @@ Status WriteFusedBody(const FusedBody& body, AttrMap* attrs);
 // The other way round, of a node that is not trusted. InvalidArgument for a body that has ops of other kinds, or does
 // not fit the types.
 StatusOr<FusedBody> ReadFusedBody(const AttrMap& attrs);
+
+// What a node of the graph is called in the body that it is a member of, and the other way round ("" for other names).
+std::string MemberName(const Node& node);
+absl::string_view NameOfMember(const Node& member);
 
 }  // namespace millstream
 

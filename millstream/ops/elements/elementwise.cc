@@ -30,8 +30,8 @@ inline char* At(void* p, int64_t i, int64_t size) { return static_cast<char*>(p)
 
 bool RunNarrow(const elementwise::LoopInfo<elementwise::UnaryLoop>& info, const void* x, void* y, int64_t n) {
   alignas(64) float wide_x[kBlock], wide_y[kBlock];
-  for (int64_t i = 0; i < n; i += kBlock) {
-    const int64_t m = std::min(kBlock, n - i);
+  for (int64_t i = 0, m = 0; i < n; i += m) {
+    m = NextStretch(n - i, std::min(kBlock, n - i));
     const void* in = Widen(info.in_narrow, At(x, i, info.in_size), m, wide_x);
     void* const out = At(y, i, info.out_size);
     if (!info.loop(in, info.out_narrow == Narrow::kNo ? out : wide_y, m)) return false;
@@ -43,8 +43,8 @@ bool RunNarrow(const elementwise::LoopInfo<elementwise::UnaryLoop>& info, const 
 bool RunNarrow(const elementwise::LoopInfo<elementwise::BinaryLoop>& info, const void* x, const void* y, void* z,
                int64_t n) {
   alignas(64) float wide_x[kBlock], wide_y[kBlock], wide_z[kBlock];
-  for (int64_t i = 0; i < n; i += kBlock) {
-    const int64_t m = std::min(kBlock, n - i);
+  for (int64_t i = 0, m = 0; i < n; i += m) {
+    m = NextStretch(n - i, std::min(kBlock, n - i));
     const void* a = Widen(info.in_narrow, At(x, i, info.in_size), m, wide_x);
     const void* b = Widen(info.in_narrow, At(y, i, info.in_size), m, wide_y);
     void* const out = At(z, i, info.out_size);
@@ -66,6 +66,14 @@ bool elementwise::Run(const LoopInfo<BinaryLoop>& info, const void* x, const voi
 
 using elementwise::Run;
 
+bool UnaryKernel::RunElements(const void* const* operands, void* result, int64_t n) const {
+  return Run(info_, operands[0], result, n);
+}
+
+bool BinaryKernel::RunElements(const void* const* operands, void* result, int64_t n) const {
+  return Run(info_, operands[0], operands[1], result, n);
+}
+
 Status UnaryKernel::Compute(KernelContext& ctx) {
   const Tensor& x = ctx.input(0);
   ASSIGN_OR_RETURN(Tensor * y, ctx.ForwardOrAllocate({0}, 0, x.shape()));
@@ -77,12 +85,9 @@ Status UnaryKernel::Compute(KernelContext& ctx) {
     return OkStatus();
   }
   std::atomic<bool> ok{true};
-  ctx.ParallelFor(
-      n, info_.cost,
-      [&](int64_t begin, int64_t end) {
-        if (!Run(info_, At(from, begin, info_.in_size), At(to, begin, info_.out_size), end - begin)) ok = false;
-      },
-      64);
+  ParallelElements(ctx, n, info_.cost, [&](int64_t begin, int64_t end) {
+    if (!Run(info_, At(from, begin, info_.in_size), At(to, begin, info_.out_size), end - begin)) ok = false;
+  });
   return ok ? OkStatus() : errors::InvalidArgument(info_.error);
 }
 
@@ -109,13 +114,10 @@ Status BinaryKernel::ComputeEqualShapes(KernelContext& ctx, const Tensor& x, con
   void* const zs = z->raw();
   if (n <= kAlwaysOneThread) return Run(info_, xs, ys, zs, n) ? OkStatus() : Failed();
   std::atomic<bool> ok{true};
-  ctx.ParallelFor(
-      n, info_.cost,
-      [&](int64_t begin, int64_t end) {
-        const int64_t in = info_.in_size, out = info_.out_size;
-        if (!Run(info_, At(xs, begin, in), At(ys, begin, in), At(zs, begin, out), end - begin)) ok = false;
-      },
-      64);
+  ParallelElements(ctx, n, info_.cost, [&](int64_t begin, int64_t end) {
+    const int64_t in = info_.in_size, out = info_.out_size;
+    if (!Run(info_, At(xs, begin, in), At(ys, begin, in), At(zs, begin, out), end - begin)) ok = false;
+  });
   return ok ? OkStatus() : Failed();
 }
 
@@ -133,16 +135,17 @@ Status BinaryKernel::ComputeWithScalar(KernelContext& ctx, const Tensor& x, cons
     alignas(64) char buffer[kBroadcastBlockBytes];
     const int64_t block = std::min(end - begin, kBroadcastBlockBytes / std::max<int64_t>(4, in));
     FillElements(value, info_.in_size, block, buffer);
-    for (; begin < end; begin += block) {
-      const int64_t m = std::min(block, end - begin);
+    while (begin < end) {
+      const int64_t m = NextStretch(end - begin, std::min(block, end - begin));
       const void* const a = At(from, begin, in);
       if (!Run(info_, y_is_scalar ? a : buffer, y_is_scalar ? buffer : a, At(to, begin, out), m)) ok = false;
+      begin += m;
     }
   };
   if (n <= kAlwaysOneThread)
     range(0, n);
   else
-    ctx.ParallelFor(n, info_.cost + 0.05, range, 64);
+    ParallelElements(ctx, n, info_.cost + 0.05, range);
   return ok ? OkStatus() : Failed();
 }
 
@@ -164,7 +167,7 @@ Status BinaryKernel::ComputeBroadcast(KernelContext& ctx, const Tensor& x, const
     const int64_t block = kBroadcastBlockBytes / std::max<int64_t>(4, in);
     while (begin < end) {
       int64_t m = std::min(block, end - begin);
-      m = y_map.Chunk(begin, x_map.Chunk(begin, m));
+      m = NextStretch(end - begin, y_map.Chunk(begin, x_map.Chunk(begin, m)));
       if (!Run(info_, x_reader.Read(begin, m), y_reader.Read(begin, m), At(zs, begin, out), m)) ok = false;
       begin += m;
     }
@@ -177,7 +180,7 @@ Status BinaryKernel::ComputeBroadcast(KernelContext& ctx, const Tensor& x, const
   } else if (n <= kAlwaysOneThread) {
     range(0, n);
   } else {
-    ctx.ParallelFor(n, info_.cost + 0.1, range, 64);
+    ParallelElements(ctx, n, info_.cost + 0.1, range);
   }
   return ok ? OkStatus() : Failed();
 }

@@ -6,6 +6,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/math/simd_types.h"
+#include "millstream/ops/elements/element_kernel.h"
 #include "millstream/tensor/dispatch.h"
 
 // Kernels that compute each element by itself. An op gives a functor
@@ -191,20 +192,24 @@ LoopInfo<BinaryLoop> SelectBinary(TypeList types, DType dtype) {
 }  // namespace elementwise
 
 // y = f(x).
-class UnaryKernel : public Kernel {
+class UnaryKernel : public Kernel, public ElementKernel {
  public:
   explicit UnaryKernel(const elementwise::LoopInfo<elementwise::UnaryLoop>& info) : info_(info) {}
   Status Compute(KernelContext& ctx) final;
+  bool RunElements(const void* const* operands, void* result, int64_t n) const final;
+  double ElementCost() const final { return info_.cost; }
 
  private:
   const elementwise::LoopInfo<elementwise::UnaryLoop> info_;
 };
 
 // z = f(x, y) with NumPy broadcasting.
-class BinaryKernel : public Kernel {
+class BinaryKernel : public Kernel, public ElementKernel {
  public:
   explicit BinaryKernel(const elementwise::LoopInfo<elementwise::BinaryLoop>& info) : info_(info) {}
   Status Compute(KernelContext& ctx) override;
+  bool RunElements(const void* const* operands, void* result, int64_t n) const final;
+  double ElementCost() const final { return info_.cost; }
 
  protected:
   // Shapes that do not broadcast: the error, unless the op gives a result for them.

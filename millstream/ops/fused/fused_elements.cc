@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/fused/member_kernels.h"
+#include "millstream/ops/fused/block_program.h"
 
 namespace millstream {
 namespace {
@@ -14,21 +14,29 @@ Status FusedElementsShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// One op after the other: on the CPU groups are not formed, and this is what the shadow device runs.
+// Block by block where that can be, one op after the other elsewhere.
 class FusedElements final : public Kernel {
  public:
   explicit FusedElements(KernelInit& init) { init.Check(Init(init)); }
-  Status Compute(KernelContext& ctx) override { return kernels_->Run(ctx); }
+  Status Compute(KernelContext& ctx) override {
+    if (program_ != nullptr) {
+      ASSIGN_OR_RETURN(const bool done, program_->Run(ctx));
+      if (done) return OkStatus();
+    }
+    return kernels_->Run(ctx);
+  }
 
  private:
   Status Init(const KernelInit& init) {
     ASSIGN_OR_RETURN(body_, ReadFusedBody(init.attrs()));
     ASSIGN_OR_RETURN(kernels_, MemberKernels::Make(body_, "CPU", init));
+    program_ = BlockProgram::Make(body_, *kernels_);
     return OkStatus();
   }
 
   FusedBody body_;
   std::unique_ptr<MemberKernels> kernels_;
+  std::unique_ptr<BlockProgram> program_;  // null for what cannot run in blocks
 };
 
 OP("_FusedElements")

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/fused/member_kernels.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "millstream/graph/node_kind.h"
 #include "millstream/graph/shape_refiner.h"
 
 namespace millstream {
 namespace {
 
-constexpr int32_t kShared = 2;  // uses of a value that no member may take over
+constexpr int32_t kShared = 1 << 28;  // uses of a value that no member may take over
 
 }  // namespace
 
@@ -18,7 +21,8 @@ StatusOr<std::unique_ptr<MemberKernels>> MemberKernels::Make(const FusedBody& bo
   absl::flat_hash_map<const Node*, int> first;  // place of each node's first output
   for (const Node* arg : body.args) first[arg] = made->num_values_++;
   for (const Node* node : body.members) {
-    Member member{node, nullptr, {}, {}, made->num_values_};
+    const absl::string_view name = NameOfMember(*node);
+    Member member{node, std::string(name.empty() ? node->name() : name), nullptr, {}, {}, made->num_values_};
     first[node] = made->num_values_;
     made->num_values_ += node->num_outputs();
     std::vector<DType> input_types;
@@ -37,19 +41,35 @@ StatusOr<std::unique_ptr<MemberKernels>> MemberKernels::Make(const FusedBody& bo
     made->members_.push_back(std::move(member));
   }
   for (const Output& result : body.results) made->results_.push_back(first.at(result.node) + result.index);
+  made->CountUses(body.args.size());
   return made;
+}
+
+// Arguments, constants and results are never the last use of a member; what members make for each other may be.
+void MemberKernels::CountUses(size_t num_args) {
+  uses_.assign(static_cast<size_t>(num_values_), 0);
+  for (const Member& member : members_) {
+    for (const int place : member.inputs) ++uses_[static_cast<size_t>(place)];
+    if (member.kernel == nullptr) uses_[static_cast<size_t>(member.first_output)] = kShared;
+  }
+  std::fill_n(uses_.begin(), num_args, kShared);
+  for (const int place : results_) uses_[static_cast<size_t>(place)] = kShared;
 }
 
 Status MemberKernels::Run(KernelContext& ctx) const {
   Values values(static_cast<size_t>(num_values_));
   for (int i = 0; i < ctx.num_inputs(); ++i) values[static_cast<size_t>(i)].tensor = ctx.input(i);
-  for (Entry& value : values) value.uses.store(kShared, std::memory_order_relaxed);
+  for (size_t i = 0; i < values.size(); ++i) values[i].uses.store(uses_[i], std::memory_order_relaxed);
   for (const Member& member : members_) {
     if (member.kernel == nullptr) {
       values[static_cast<size_t>(member.first_output)].tensor = member.value;
       continue;
     }
     RETURN_IF_ERROR(RunMember(ctx, member, &values));
+    for (const int place : member.inputs) {
+      Entry& value = values[static_cast<size_t>(place)];
+      if (value.uses.fetch_sub(1, std::memory_order_relaxed) == 1) value.tensor.Reset();
+    }
   }
   for (size_t i = 0; i < results_.size(); ++i) {
     ctx.set_output(static_cast<int>(i), values[static_cast<size_t>(results_[i])].tensor);
@@ -58,13 +78,13 @@ Status MemberKernels::Run(KernelContext& ctx) const {
 }
 
 Status MemberKernels::RunMember(KernelContext& ctx, const Member& member, Values* values) const {
-  std::vector<Entry*> inputs;
+  absl::InlinedVector<Entry*, 8> inputs;
   for (const int place : member.inputs) inputs.push_back(&(*values)[static_cast<size_t>(place)]);
   KernelContext::Frame frame;
   frame.step = &ctx.step();
   frame.device = ctx.device();
   frame.op = &member.node->op().def;
-  frame.node_name = &ctx.node_name();
+  frame.node_name = &member.name;
   frame.inputs = inputs.data();
   frame.derefs = nullptr;
   frame.num_inputs = static_cast<int>(inputs.size());
@@ -74,7 +94,9 @@ Status MemberKernels::RunMember(KernelContext& ctx, const Member& member, Values
   frame.frame_iter = ctx.frame_iter();
   frame.tag = ctx.tag();
   KernelContext inner(frame);
-  return member.kernel->Compute(inner);
+  Status status = member.kernel->Compute(inner);
+  if (status.ok() || NameOfMember(*member.node).empty()) return status;
+  return Status(status.code(), absl::StrCat(status.message(), "\n\t [[{{node ", member.name, "}}]]"));
 }
 
 StatusOr<std::vector<PartialShape>> FusedShapes(const FusedBody& body, const std::vector<PartialShape>& args) {

@@ -10,9 +10,13 @@ namespace {
 
 constexpr int64_t kBlock = 2048;  // the sum stays in the first-level cache while the inputs pass by
 
-class AddNKernel final : public Kernel {
+class AddNKernel final : public Kernel, public ElementKernel {
  public:
-  explicit AddNKernel(KernelInit& init) : add_(AddLoop(RemoveRef(init.output_types()[0]))) {}
+  explicit AddNKernel(KernelInit& init) : add_(AddLoop(RemoveRef(init.input_types()[0]))) {}
+  bool RunElements(const void* const* operands, void* result, int64_t n) const override {
+    return elementwise::Run(add_, operands[0], operands[1], result, n);
+  }
+  double ElementCost() const override { return add_.cost; }
 
   Status Compute(KernelContext& ctx) override {
     if (ctx.num_inputs() == 1) {
@@ -29,12 +33,12 @@ class AddNKernel final : public Kernel {
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({0, 1}, 0, first.shape()));
     char* sum = static_cast<char*>(out->raw());
-    ctx.ParallelFor(
-        first.num_elements(), 0.15 * ctx.num_inputs(),
-        [&](int64_t begin, int64_t end) {
-          for (; begin < end; begin += kBlock) AddBlock(ctx, sum, begin, std::min(kBlock, end - begin));
-        },
-        64);
+    ParallelElements(ctx, first.num_elements(), 0.15 * ctx.num_inputs(), [&](int64_t begin, int64_t end) {
+      for (int64_t n = 0; begin < end; begin += n) {
+        n = NextStretch(end - begin, std::min(kBlock, end - begin));
+        AddBlock(ctx, sum, begin, n);
+      }
+    });
     return OkStatus();
   }
 

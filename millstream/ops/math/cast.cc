@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/elements/cast_plan.h"
+#include "millstream/ops/elements/element_kernel.h"
 
 namespace millstream {
 namespace {
 
-class CastKernel final : public Kernel {
+class CastKernel final : public Kernel, public ElementKernel {
  public:
   explicit CastKernel(KernelInit& init)
       : plan_(CastPlan::Make(RemoveRef(init.input_types()[0]), init.output_types()[0], init.Attr<bool>("Truncate"))) {
@@ -25,6 +26,11 @@ class CastKernel final : public Kernel {
     plan_.Run(ctx, x, y);
     return OkStatus();
   }
+  bool RunElements(const void* const* operands, void* result, int64_t n) const override {
+    plan_.Run(operands[0], result, n);
+    return true;
+  }
+  double ElementCost() const override { return 0.5; }
 
  private:
   const CastPlan plan_;

@@ -4,6 +4,7 @@
 
 #include "millstream/math/simd.h"
 #include "millstream/ops/elements/broadcast.h"
+#include "millstream/ops/elements/element_kernel.h"
 #include "millstream/ops/gradients/gradients.h"
 #include "millstream/tensor/dispatch.h"
 
@@ -65,10 +66,23 @@ struct Operands {
   int64_t size;
 };
 
-// The condition is a scalar, of the shape of the values, or a vector that chooses rows.
-class SelectKernel final : public Kernel {
+class ChoiceKernel : public Kernel, public ElementKernel {
  public:
-  explicit SelectKernel(KernelInit& init) : loop_(LoopFor(RemoveRef(init.output_types()[0]))) {}
+  explicit ChoiceKernel(KernelInit& init) : loop_(LoopFor(RemoveRef(init.output_types()[0]))) {}
+  bool RunElements(const void* const* operands, void* result, int64_t n) const final {
+    loop_(static_cast<const bool*>(operands[0]), operands[1], operands[2], result, n);
+    return true;
+  }
+  double ElementCost() const final { return 0.4; }
+
+ protected:
+  const SelectLoop loop_;
+};
+
+// The condition is a scalar, of the shape of the values, or a vector that chooses rows.
+class SelectKernel final : public ChoiceKernel {
+ public:
+  using ChoiceKernel::ChoiceKernel;
 
   Status Compute(KernelContext& ctx) override {
     const Tensor &c = ctx.input(0), &t = ctx.input(1), &e = ctx.input(2);
@@ -116,13 +130,11 @@ class SelectKernel final : public Kernel {
       }
     }
   }
-
-  const SelectLoop loop_;
 };
 
-class SelectV2Kernel final : public Kernel {
+class SelectV2Kernel final : public ChoiceKernel {
  public:
-  explicit SelectV2Kernel(KernelInit& init) : loop_(LoopFor(RemoveRef(init.output_types()[0]))) {}
+  using ChoiceKernel::ChoiceKernel;
 
   Status Compute(KernelContext& ctx) override {
     const Tensor &c = ctx.input(0), &t = ctx.input(1), &e = ctx.input(2);
@@ -169,8 +181,6 @@ class SelectV2Kernel final : public Kernel {
       begin += n;
     }
   }
-
-  const SelectLoop loop_;
 };
 
 Status SelectShape(ShapeContext& c) {

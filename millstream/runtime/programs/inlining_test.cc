@@ -45,6 +45,7 @@ Result RunGraph(const Scope& s, bool inlining, const Session::Feeds& feeds, cons
                 const std::vector<std::string>& first = {}) {
   SessionOptions options;
   options.rewrite.function_inlining = inlining;
+  options.rewrite.fusion = false;  // nodes keep their names
   return RunInSession(s, options, feeds, fetches, first);
 }
 
