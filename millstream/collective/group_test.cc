@@ -96,6 +96,24 @@ TEST(GroupTest, LargeArrays) {
   }
 }
 
+// Segments of the sums are passed on while others are still being added: fewer, as many and more of them than are
+// expected at a time, and parts of different sizes.
+TEST(GroupTest, RingsOfManySegments) {
+  for (const int ranks : {1, 2, 3, 4}) {
+    SpawnGroup(ranks, With(Algorithm::kRing), [&](Group& group) {
+      for (const int64_t segments : {1, 4, 5, 9}) {
+        const int64_t bytes = ranks * segments * (480 << 10);
+        for (const int64_t more : {-1, 0, 1}) {
+          EXPECT_EQ(CheckAllReduce(group, bytes / 4 + more, DType::kFloat, ReduceOp::kMean), OkStatus())
+              << ranks << " ranks, " << segments << " segments, " << more;
+        }
+        EXPECT_EQ(CheckAllReduce(group, bytes / 8 + 3, DType::kInt64, ReduceOp::kMin), OkStatus());
+        EXPECT_EQ(CheckAllReduce(group, bytes / 2 - 7, DType::kHalf, ReduceOp::kSum), OkStatus());
+      }
+    });
+  }
+}
+
 TEST(GroupTest, ReducesSharedMemoryWhereItLies) {
   for (int ranks = 1; ranks <= 16; ++ranks) {
     SpawnGroup(ranks, With(Algorithm::kAuto), [&](Group& group) {

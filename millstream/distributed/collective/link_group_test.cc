@@ -92,6 +92,9 @@ TEST_P(LinkGroupTest, EveryCollectiveAndAlgorithm) {
         EXPECT_EQ(testing::CheckEverything(**group, 11, 1500), OkStatus()) << AlgorithmName(algorithm);
         // Larger than what is sent without asking.
         EXPECT_EQ(testing::CheckAllReduce(**group, 200'003, DType::kFloat, collective::ReduceOp::kSum), OkStatus());
+        // More than sockets hold, and more segments than are expected at a time.
+        const int64_t many = algorithm == collective::Algorithm::kRing ? 4'000'037 : 1;
+        EXPECT_EQ(testing::CheckAllReduce(**group, many, DType::kFloat, collective::ReduceOp::kMean), OkStatus());
         EXPECT_EQ(testing::CheckAllGather(**group, 3, 700'000), OkStatus());
         EXPECT_EQ(testing::CheckBroadcast(**group, 900'000, 1), OkStatus());
         EXPECT_EQ((*group)->Barrier(), OkStatus());

@@ -24,6 +24,7 @@ StatusOr<UniqueFd> ListenUnix(std::string* name);
 // Waits for the connection: Unavailable, or DeadlineExceeded.
 StatusOr<UniqueFd> ConnectTcp(const std::string& address, Deadline deadline);
 StatusOr<UniqueFd> ConnectUnix(const std::string& name, Deadline deadline);
+// Of a connected socket: nothing waits for more to send, and nothing is paced inside a host.
 void SetTcpOptions(int socket);
 
 // "host:port", with brackets around hosts that have colons.

@@ -87,7 +87,11 @@ void TcpLink::OnBacklog(bool any) {
 }
 
 void TcpLink::SetEvents() {
-  loop()->SetEvents(this, socket(), (served_ ? 0u : kReadEvents) | (wants_to_write_ ? EPOLLOUT : 0u));
+  // Who serves the link writes too: two threads would only wake each other.
+  const uint32_t events = served_ ? 0u : kReadEvents | (wants_to_write_ ? EPOLLOUT : 0u);
+  if (events == events_) return;
+  events_ = events;
+  loop()->SetEvents(this, socket(), events);
 }
 
 bool TcpLink::OnEvents(uint32_t events) {

@@ -40,6 +40,7 @@ class TcpLink final : public WireLink, public ServableLink {
   Mutex events_mu_;
   bool served_ ABSL_GUARDED_BY(events_mu_) = false;
   bool wants_to_write_ ABSL_GUARDED_BY(events_mu_) = false;
+  uint32_t events_ ABSL_GUARDED_BY(events_mu_) = ~0u;  // that the loop was told last
 };
 
 }  // namespace millstream
