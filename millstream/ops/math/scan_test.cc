@@ -5,10 +5,9 @@
 #include <cstring>
 #include <random>
 
-#include "millstream/base/thread_pool.h"
-#include "millstream/framework/cpu_device.h"
 #include "millstream/framework/run_kernel.h"
 #include "millstream/math/simd.h"
+#include "millstream/ops/elements/testing/threaded_device.h"
 
 namespace millstream {
 namespace {
@@ -66,8 +65,7 @@ TYPED_TEST_SUITE(ScanTest, ScannedTypes);
 // Running totals are added in the order of the elements by every path, so results are the same to the last bit.
 TYPED_TEST(ScanTest, EveryShapeDirectionThreadCountAndInstructionSet) {
   std::mt19937 random(5);
-  ThreadPool one_thread(1), two_threads(2), five_threads(5);
-  CpuDevice one({}, &one_thread), two({}, &two_threads), five({}, &five_threads);
+  const ThreadedDevice one(1), two(2), five(5);
   for (const Shape& shape : {Shape({1, 40000}), Shape({7, 3001}), Shape({300, 129}), Shape({41, 33, 5}),
                              Shape({9, 200, 70}), Shape({1000, 3}), Shape({17, 1})}) {
     Tensor x(kDTypeOf<TypeParam>, shape);
@@ -79,7 +77,7 @@ TYPED_TEST(ScanTest, EveryShapeDirectionThreadCountAndInstructionSet) {
       for (int trial = 0; trial < 8; ++trial) {
         const Scan scan{trial % 2 == 0 ? "Cumsum" : "Cumprod", axis, (trial & 2) != 0, (trial & 4) != 0};
         const Tensor want = Expected<TypeParam>(scan, x);
-        for (CpuDevice* device : {&one, &two, &five}) {
+        for (Device* device : {one.get(), two.get(), five.get()}) {
           for (const simd::Isa isa : {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512}) {
             const simd::ScopedIsa scoped(isa);
             const StatusOr<Tensor> got = Run(scan, x, device);
