@@ -14,8 +14,9 @@ namespace millstream::math {
 namespace reduce_internal {
 
 // Independent accumulators of a row; enough to hide the latency of additions
-// with every instruction set.
-inline constexpr int kLanes = 32;
+// with every instruction set. Maxima and minima, which look for NaN, take longer.
+template <typename Op>
+inline constexpr int kLanesOf = std::is_same_v<Op, reduction::Max> || std::is_same_v<Op, reduction::Min> ? 64 : 32;
 // Elements (rows) that are accumulated in the narrow type.
 inline constexpr int64_t kBlock = 4096;
 // Columns whose accumulators are kept on the stack at a time.
@@ -60,10 +61,11 @@ MILLSTREAM_ALWAYS_INLINE Narrow<Op, T> Load(const T* x) {
   return Op::template Map<A>(static_cast<A>(*x));
 }
 
-// Reduces x[0, n) with kLanes accumulators, which are combined pairwise.
+// Reduces x[0, n) with kLanesOf accumulators, which are combined pairwise.
 template <typename Op, typename T>
 MILLSTREAM_ALWAYS_INLINE Narrow<Op, T> ReduceLanes(const T* x, int64_t n) {
   using A = Narrow<Op, T>;
+  constexpr int kLanes = kLanesOf<Op>;
   int64_t i = 0;
   A result = Op::template Neutral<A>();
   if (n >= kLanes) {
@@ -98,11 +100,29 @@ Total<Narrow<Op, T>> ReduceSpan(const T* x, int64_t n) {
   });
 }
 
+// Rows that ReduceLanes() would reduce one element after the other: several of them at a time.
+inline constexpr int kRowsTogether = 8;
+template <typename Op, typename T>
+MILLSTREAM_ALWAYS_INLINE void ReduceRowsTogether(const T* in, T* out, int64_t n) {
+  using Core = typename Op::Core;
+  using A = Narrow<Core, T>;
+  A total[kRowsTogether];
+  for (int r = 0; r < kRowsTogether; ++r) total[r] = Core::template Neutral<A>();
+  for (int64_t i = 0; i < n; ++i) {
+    for (int r = 0; r < kRowsTogether; ++r) total[r] = Core::template Combine<A>(total[r], Load<Core>(in + r * n + i));
+  }
+  for (int r = 0; r < kRowsTogether; ++r) out[r] = Op::template Finish<T>(total[r], n);
+}
+
 // Rows [begin, end) of [*, n], none of them longer than a block.
 template <typename Op, typename T>
 void ReduceShortRows(const T* in, T* out, int64_t begin, int64_t end, int64_t n) {
   simd::Run<simd::VectorOf<Narrow<Op, T>>>([=] {
-    for (int64_t o = begin; o < end; ++o) {
+    int64_t o = begin;
+    for (; n < kLanesOf<typename Op::Core> && o + kRowsTogether <= end; o += kRowsTogether) {
+      ReduceRowsTogether<Op>(in + o * n, out + o, n);
+    }
+    for (; o < end; ++o) {
       out[o] = Op::template Finish<T>(ReduceLanes<typename Op::Core>(in + o * n, n), n);
     }
   });
