@@ -9,7 +9,7 @@
 
 #include "millstream/math/simd.h"
 #include "millstream/math/turn_inl.h"
-#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/fill_vectors.h"
 
 namespace millstream {
 namespace {
@@ -52,7 +52,7 @@ void CopyAxis(const Axis& axis, const T* from, T* to) {
   if (axis.to == 1 && axis.from == 1) {
     CopyRun(from, axis.size, to);
   } else if (axis.to == 1 && axis.from == 0) {
-    FillRun(*from, axis.size, to);
+    FillVectors(*from, axis.size, to);
   } else if (std::is_trivially_copyable_v<T> && axis.to == 1 && axis.from == -1) {
     // Steps that the compiler knows become shuffles; loops "of float" exist for every instruction set.
     simd::For<float>(0, axis.size, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { Bits(to[i]) = Bits(from[-i]); });
