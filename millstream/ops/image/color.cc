@@ -157,18 +157,17 @@ struct PixelRange {
   int64_t first, last, channels;
 };
 
-// Adds the channels of all pixels of a range to `totals`, a few pixels at a time.
-void AddChannels(const float* x, const PixelRange& r, double* totals) {
-  constexpr int64_t kPixels = 64;
-  std::vector<float> sums(static_cast<size_t>(r.channels));
-  for (int64_t first = r.first; first < r.last; first += kPixels) {
-    const int64_t last = std::min(r.last, first + kPixels);
-    std::fill(sums.begin(), sums.end(), 0.0f);
-    for (const float* pixel = x + first * r.channels; pixel < x + last * r.channels; pixel += r.channels) {
-      for (int64_t c = 0; c < r.channels; ++c) sums[c] += pixel[c];
-    }
-    for (int64_t c = 0; c < r.channels; ++c) totals[c] += sums[c];
+// Adds the channels of all pixels of a range to `totals`. Channels are repeated so that a loop goes over several
+// pixels.
+void AddChannels(const float* x, const PixelRange& r, int64_t repeated, double* totals) {
+  std::vector<float> sums(static_cast<size_t>(repeated));
+  float* const to = sums.data();
+  const int64_t end = r.last * r.channels;
+  for (int64_t i = r.first * r.channels; i < end; i += repeated) {
+    simd::For<float>(0, std::min(repeated, end - i),
+                     [to, from = x + i](int64_t k) MILLSTREAM_INLINE_LAMBDA { to[k] += from[k]; });
   }
+  for (int64_t k = 0; k < repeated; ++k) totals[k % r.channels] += to[k];
 }
 
 // y = (x - mean) * factor + mean. Channels are repeated so that a loop goes over several pixels.
@@ -195,7 +194,8 @@ void MoveFromMeans(const KernelContext& ctx, int64_t images, int64_t pixels, int
     return PixelRange{chunk * kChunk, std::min(pixels, (chunk + 1) * kChunk), channels};
   };
   ctx.ParallelFor(images * chunks, cost, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) AddChannels(x + i / chunks * size, range(i % chunks), &sums[i * channels]);
+    for (int64_t i = begin; i < end; ++i)
+      AddChannels(x + i / chunks * size, range(i % chunks), repeated, &sums[i * channels]);
   });
   for (int64_t b = 0; b < images; ++b) {
     for (int64_t c = 0; c < channels; ++c) {
