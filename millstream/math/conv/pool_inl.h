@@ -97,7 +97,18 @@ MILLSTREAM_ALWAYS_INLINE void GiveIfMaximum(const T* from, const T* maxima, int6
   }
 }
 
-// The same for kChannels channels of one window, with what is left in a register.
+template <bool add, typename V, typename T>
+MILLSTREAM_ALWAYS_INLINE void StoreOrAdd(V given, T* target) {
+  if (add) {
+    V before;
+    std::memcpy(&before, target, sizeof(V));
+    given += before;
+  }
+  std::memcpy(target, &given, sizeof(V));
+}
+
+// The same for kChannels channels of one window, with what is left in a register. Choices are of comparisons
+// themselves, and vectors are passed by value: GCC takes others apart.
 template <bool add, int kChannels, typename T>
 MILLSTREAM_ALWAYS_INLINE void MaxGradBlock(const PoolShape& s, const PoolWindow& w, const T* first, const T* maxima,
                                            const T* out_grad, T* to) {
@@ -106,24 +117,13 @@ MILLSTREAM_ALWAYS_INLINE void MaxGradBlock(const PoolShape& s, const PoolWindow&
   std::memcpy(&maximum, maxima, sizeof(V));
   std::memcpy(&left, out_grad, sizeof(V));
   const V zero{};
-  // Choices of comparisons themselves: GCC takes those of stored masks apart.
-  const auto store = [](const V& value, T* target) MILLSTREAM_INLINE_LAMBDA {
-    V given = value;
-    if (add) {
-      V before;
-      std::memcpy(&before, target, sizeof(V));
-      given += before;
-    }
-    std::memcpy(target, &given, sizeof(V));
-  };
   std::memcpy(&pixel, first, sizeof(V));
   const V rest = pixel != pixel ? left : zero;  // a NaN in the first pixel
-  store(pixel == maximum ? left : rest, to);
-  left = pixel == maximum ? zero : left;
-  left = pixel != pixel ? zero : left;
+  StoreOrAdd<add, V>(pixel == maximum ? left : rest, to);
+  left = pixel == maximum ? zero : left - rest;
   ForEachPixelAfterFirst(s, w, first, [&](const T* from, int64_t, int64_t) MILLSTREAM_INLINE_LAMBDA {
     std::memcpy(&pixel, from, sizeof(V));
-    store(pixel == maximum ? left : zero, to + (from - first));
+    StoreOrAdd<add, V>(pixel == maximum ? left : zero, to + (from - first));
     left = pixel == maximum ? zero : left;
   });
 }
