@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "millstream/math/functions/vector_double.h"
 #include "millstream/math/reduce.h"
 #include "millstream/math/softmax.h"
+#include "millstream/math/vector_double.h"
 
 namespace millstream::math {
 

@@ -4,7 +4,7 @@
 #include <complex>
 #include <limits>
 
-#include "millstream/math/functions/vector_double.h"
+#include "millstream/math/vector_double.h"
 #include "millstream/ops/elements/elementwise.h"
 #include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/complex_near_zero.h"
