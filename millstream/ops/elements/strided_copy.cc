@@ -203,7 +203,7 @@ MILLSTREAM_SIMD_AVX512_ void TransposeTileAvx512(const void* from, int64_t from_
 template <typename T>
 void TransposeTile(const T* from, int64_t from_step, T* to, int64_t to_step) {
   constexpr int64_t kTile = kTileSize<T>;
-  if constexpr (kTurns<T> && sizeof(T) >= 2) {
+  if constexpr (kTurns<T> && sizeof(T) >= 4) {
     if (simd::ActiveIsa() == simd::Isa::kAvx512) {
       return TransposeTileAvx512<decltype(T::bits), kTile>(from, from_step, to, to_step);
     }

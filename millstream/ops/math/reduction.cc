@@ -31,6 +31,7 @@ void Run(const void* in, void* out, const ReduceShape& shape, ThreadPool* pool) 
 // Sums of complex numbers are those of twice as many real ones.
 template <typename R>
 void RunComplexSum(const void* in, void* out, const ReduceShape& shape, ThreadPool* pool) {
+  if (shape.inner == 1 && shape.outer > 1) return Run<ops::Sum, std::complex<R>>(in, out, shape, pool);  // rows
   ReduceShape parts = shape;
   parts.inner *= 2;
   math::Reduce<ops::Sum>(static_cast<const R*>(in), static_cast<R*>(out), parts, pool);
@@ -202,7 +203,8 @@ Status ReduceKernel::Compute(KernelContext& ctx) {
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   if (compute_ == dtype_) return Reduce(ctx, in, std::move(groups), out);
-  if (direct_ != nullptr && InOneStep(groups)) {
+  constexpr int64_t kShortRow = 32;  // conversions of fewer elements do not fill vectors
+  if (direct_ != nullptr && InOneStep(groups) && ShapeOf(groups).reduce >= kShortRow) {
     direct_(in.raw(), out->raw(), ShapeOf(groups), ctx.pool());
     return OkStatus();
   }
