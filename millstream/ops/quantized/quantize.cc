@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/simd.h"
 #include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/quantized/quantized.h"
 
@@ -34,15 +33,6 @@ struct Stretch {
   void Each(Fn fn) const {
     for (int64_t o = 0; o < outer; ++o) {
       for (int64_t i = 0; i < inner; ++i) fn(begin + o * stride + i);
-    }
-  }
-  // The same in vectors and on several threads, for functions as simd::For<T>() takes. T is float only where no sum
-  // follows a product: the two would be rounded once where processors have such an instruction.
-  template <typename T, typename Fn>
-  void EachInVectors(const KernelContext& ctx, Fn fn) const {
-    for (int64_t o = 0; o < outer; ++o) {
-      simd::ParallelFor<T>(ctx.pool(), inner, 0.3,
-                           [fn, first = begin + o * stride](int64_t i) MILLSTREAM_INLINE_LAMBDA { fn(first + i); });
     }
   }
 };
@@ -109,7 +99,7 @@ class QuantizeV2 final : public Kernel {
       Widen(&from, &to);
       DispatchQuantized(out->dtype(), [&](auto type) {
         using T = typename decltype(type)::type;
-        Quantize<T>(ctx, in.data<float>(), SliceOf(in.shape(), axis_, s), &from, &to, Integers<T>(out));
+        Quantize<T>(in.data<float>(), SliceOf(in.shape(), axis_, s), &from, &to, Integers<T>(out));
       });
       out_low->data<float>()[s] = from;
       out_high->data<float>()[s] = to;
@@ -126,7 +116,7 @@ class QuantizeV2 final : public Kernel {
   }
 
   template <typename T>
-  void Quantize(const KernelContext& ctx, const float* in, const Stretch& s, float* low, float* high, T* out) const {
+  void Quantize(const float* in, const Stretch& s, float* low, float* high, T* out) const {
     constexpr auto kHighest = static_cast<float>(std::numeric_limits<T>::max());
     const float lowest = static_cast<float>(std::numeric_limits<T>::lowest()) + (narrow_ ? 1 : 0);
     if (mode_ == Mode::kMinFirst) {
@@ -139,41 +129,23 @@ class QuantizeV2 final : public Kernel {
           std::min(lowest * *low > 0 ? lowest / *low : kMost, kHighest * *high > 0 ? kHighest / *high : kMost);
       *low = lowest / scale;
       *high = kHighest / scale;
-      const float from = *low, to = *high;
-      if (even_) {
-        return s.EachInVectors<float>(ctx, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
-          out[i] = Converted<T>(std::nearbyint(Clamped(in[i], from, to) * scale));
-        });
-      }
-      return s.EachInVectors<float>(ctx, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
-        out[i] = Converted<T>(RoundAway(Clamped(in[i], from, to) * scale));
+      return s.Each([&](int64_t i) {
+        const float x = std::max(std::min(in[i], *high), *low) * scale;
+        out[i] = Converted<T>(even_ ? std::nearbyint(x) : std::round(x));
       });
     }
     const auto scale = static_cast<float>(kStepsOf<T> / (*high - *low));
-    const float from = *low, to = *high;
-    s.EachInVectors<int32_t>(ctx, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
-      const float steps = (Clamped(in[i], from, to) - from) * scale;
-      out[i] = Converted<T>(std::is_signed_v<T> ? RoundAway(steps - HalfOfValues<T>()) : steps + 0.5f);
+    s.Each([&](int64_t i) {
+      const float steps = (std::max(std::min(in[i], *high), *low) - *low) * scale;
+      out[i] = Converted<T>(std::is_signed_v<T> ? std::round(steps - HalfOfValues<T>()) : steps + 0.5f);
     });
-  }
-  MILLSTREAM_ALWAYS_INLINE static float Clamped(float x, float low, float high) {
-    const float below = high < x ? high : x;
-    return below < low ? low : below;
-  }
-  // As std::round(), without a call: halves go away from zero. Large numbers are whole.
-  MILLSTREAM_ALWAYS_INLINE static float RoundAway(float x) {
-    const bool small = std::fabs(x) < 0x1p23f;
-    const auto whole = static_cast<float>(static_cast<int32_t>(small ? x : 0.0f));
-    const float rest = std::fabs(x - whole), away = whole + std::copysign(1.0f, x);
-    return !small ? x : rest >= 0.5f ? away : whole;
   }
   // Only int32 can be missed, by 2^31, which processors make the least int32.
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE static T Converted(float x) {
-    constexpr T kLowest = std::numeric_limits<T>::lowest(), kMost = std::numeric_limits<T>::max();
-    const bool above = x > static_cast<float>(kLowest), below = x < static_cast<float>(kMost);
-    const auto inside = static_cast<T>(static_cast<int32_t>(above && below ? x : 0.0f));
-    return !above ? kLowest : below ? inside : sizeof(T) == 4 ? kLowest : kMost;
+  static T Converted(float x) {
+    if (!(x > static_cast<float>(std::numeric_limits<T>::lowest()))) return std::numeric_limits<T>::lowest();
+    if (x < static_cast<float>(std::numeric_limits<T>::max())) return static_cast<T>(x);
+    return sizeof(T) == 4 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
   }
 
   const Mode mode_;
@@ -205,7 +177,7 @@ class Dequantize final : public Kernel {
     for (int64_t s = 0; s < slices; ++s) {
       DispatchQuantized(in.dtype(), [&](auto type) {
         using T = typename decltype(type)::type;
-        Convert<T>(ctx, Integers<T>(in), SliceOf(in.shape(), axis_, s), low.data<float>()[s], high.data<float>()[s],
+        Convert<T>(Integers<T>(in), SliceOf(in.shape(), axis_, s), low.data<float>()[s], high.data<float>()[s],
                    wide.data<float>());
       });
     }
@@ -215,7 +187,7 @@ class Dequantize final : public Kernel {
 
  private:
   template <typename T>
-  void Convert(const KernelContext& ctx, const T* in, const Stretch& s, float low, float high, float* out) const {
+  void Convert(const T* in, const Stretch& s, float low, float high, float* out) const {
     constexpr double kLowest = std::numeric_limits<T>::lowest(), kHighest = std::numeric_limits<T>::max();
     if (mode_ == Mode::kMinFirst) {
       const FloatQuantizedRange<T> code(low, high);
@@ -225,13 +197,10 @@ class Dequantize final : public Kernel {
       const auto lowest = static_cast<float>(kLowest + (narrow_ ? 1 : 0));
       const float above = high / static_cast<float>(kHighest);
       const float scale = kLowest == 0 ? above : std::max(low / lowest, above);
-      return s.EachInVectors<int32_t>(
-          ctx, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { out[i] = static_cast<float>(in[i]) * scale; });
+      return s.Each([&](int64_t i) { out[i] = static_cast<float>(in[i]) * scale; });
     }
     const float scale = (high - low) / static_cast<float>(kHighest - kLowest);
-    s.EachInVectors<int32_t>(ctx, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
-      out[i] = (static_cast<float>(in[i]) + HalfOfValues<T>()) * scale + low;
-    });
+    s.Each([&](int64_t i) { out[i] = (static_cast<float>(in[i]) + HalfOfValues<T>()) * scale + low; });
   }
 
   const Mode mode_;
