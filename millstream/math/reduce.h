@@ -88,7 +88,12 @@ struct Prod {
   }
   template <typename A>
   MILLSTREAM_ALWAYS_INLINE static A Combine(A a, A b) {
-    return a * b;
+    if constexpr (requires { a.imag(); }) {
+      // Without the operator's look at every product whether infinities made it NaN.
+      return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+    } else {
+      return a * b;
+    }
   }
   template <typename T, typename A>
   static T Finish(A a, int64_t) {

@@ -16,6 +16,11 @@ namespace reduce_internal {
 // Independent accumulators of a row; enough to hide the latency of additions
 // with every instruction set.
 inline constexpr int kLanes = 32;
+// Maxima and minima, which look for NaN, take longer: long rows have more.
+template <typename Op>
+inline constexpr bool kOrders = std::is_same_v<Op, reduction::Max> || std::is_same_v<Op, reduction::Min>;
+inline constexpr int kManyLanes = 64;
+inline constexpr int64_t kLongRow = 256;
 // Elements (rows) that are accumulated in the narrow type.
 inline constexpr int64_t kBlock = 4096;
 // Columns whose accumulators are kept on the stack at a time.
@@ -60,22 +65,22 @@ MILLSTREAM_ALWAYS_INLINE Narrow<Op, T> Load(const T* x) {
   return Op::template Map<A>(static_cast<A>(*x));
 }
 
-// Reduces x[0, n) with kLanes accumulators, which are combined pairwise.
-template <typename Op, typename T>
-MILLSTREAM_ALWAYS_INLINE Narrow<Op, T> ReduceLanes(const T* x, int64_t n) {
+// Reduces x[0, n) with `kCount` accumulators, which are combined pairwise.
+template <typename Op, int kCount, typename T>
+MILLSTREAM_ALWAYS_INLINE Narrow<Op, T> ReduceWith(const T* x, int64_t n) {
   using A = Narrow<Op, T>;
   int64_t i = 0;
   A result = Op::template Neutral<A>();
-  if (n >= kLanes) {
-    A lanes[kLanes];
-    for (int j = 0; j < kLanes; ++j) lanes[j] = Load<Op>(x + j);
-    for (i = kLanes; i + kLanes <= n; i += kLanes) {
+  if (n >= kCount) {
+    A lanes[kCount];
+    for (int j = 0; j < kCount; ++j) lanes[j] = Load<Op>(x + j);
+    for (i = kCount; i + kCount <= n; i += kCount) {
       MILLSTREAM_INDEPENDENT_LOOP
-      for (int j = 0; j < kLanes; ++j) {
+      for (int j = 0; j < kCount; ++j) {
         lanes[j] = Op::template Combine<A>(lanes[j], Load<Op>(x + i + j));
       }
     }
-    for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int width = kCount / 2; width > 0; width /= 2) {
       for (int j = 0; j < width; ++j) {
         lanes[j] = Op::template Combine<A>(lanes[j], lanes[j + width]);
       }
@@ -84,6 +89,18 @@ MILLSTREAM_ALWAYS_INLINE Narrow<Op, T> ReduceLanes(const T* x, int64_t n) {
   }
   for (; i < n; ++i) result = Op::template Combine<A>(result, Load<Op>(x + i));
   return result;
+}
+
+template <typename Op, typename T>
+MILLSTREAM_ALWAYS_INLINE Narrow<Op, T> ReduceLanes(const T* x, int64_t n) {
+  if constexpr (kOrders<Op>) {
+    const int64_t whole = n < kLongRow ? 0 : n / kManyLanes * kManyLanes;
+    if (whole > 0) {
+      return Op::template Combine<Narrow<Op, T>>(ReduceWith<Op, kManyLanes>(x, whole),
+                                                 ReduceWith<Op, kLanes>(x + whole, n - whole));
+    }
+  }
+  return ReduceWith<Op, kLanes>(x, n);
 }
 
 template <typename Op, typename T>
@@ -98,11 +115,29 @@ Total<Narrow<Op, T>> ReduceSpan(const T* x, int64_t n) {
   });
 }
 
+// Rows that ReduceLanes() would reduce one element after the other: several of them at a time.
+inline constexpr int kRowsTogether = 8;
+template <typename Op, typename T>
+MILLSTREAM_ALWAYS_INLINE void ReduceRowsTogether(const T* in, T* out, int64_t n) {
+  using Core = typename Op::Core;
+  using A = Narrow<Core, T>;
+  A total[kRowsTogether];
+  for (int r = 0; r < kRowsTogether; ++r) total[r] = Core::template Neutral<A>();
+  for (int64_t i = 0; i < n; ++i) {
+    for (int r = 0; r < kRowsTogether; ++r) total[r] = Core::template Combine<A>(total[r], Load<Core>(in + r * n + i));
+  }
+  for (int r = 0; r < kRowsTogether; ++r) out[r] = Op::template Finish<T>(total[r], n);
+}
+
 // Rows [begin, end) of [*, n], none of them longer than a block.
 template <typename Op, typename T>
 void ReduceShortRows(const T* in, T* out, int64_t begin, int64_t end, int64_t n) {
   simd::Run<simd::VectorOf<Narrow<Op, T>>>([=] {
-    for (int64_t o = begin; o < end; ++o) {
+    int64_t o = begin;
+    for (; n < kLanes && o + kRowsTogether <= end; o += kRowsTogether) {
+      ReduceRowsTogether<Op>(in + o * n, out + o, n);
+    }
+    for (; o < end; ++o) {
       out[o] = Op::template Finish<T>(ReduceLanes<typename Op::Core>(in + o * n, n), n);
     }
   });

@@ -8,7 +8,7 @@
 
 #include "millstream/math/reduce.h"
 #include "millstream/math/softmax.h"
-#include "millstream/math/vector_math.h"
+#include "millstream/math/vector_double.h"
 
 namespace millstream::math {
 
@@ -38,7 +38,7 @@ MILLSTREAM_ALWAYS_INLINE void Shift(const T* x, int64_t n, W max, W* shifted) {
 template <typename W>
 MILLSTREAM_ALWAYS_INLINE void Exponentials(const W* x, int64_t n, W* exps) {
   MILLSTREAM_INDEPENDENT_LOOP
-  for (int64_t j = 0; j < n; ++j) exps[j] = Exp(x[j]);
+  for (int64_t j = 0; j < n; ++j) exps[j] = wide::Exp(x[j]);
 }
 
 // Calls emit(piece) for the pieces of rows [begin, end), each row in order.
@@ -103,7 +103,7 @@ void ForRows(const T* logits, RowShape shape, ThreadPool* pool, Emit emit) {
     });
   };
   if (pool == nullptr) return rows(0, shape.rows);
-  const double ns_per_element = sizeof(W) == 4 ? 1.0 : 8.0;
+  const double ns_per_element = sizeof(W) == 4 ? 1.0 : 2.0;
   pool->ParallelFor(shape.rows, 15 + static_cast<double>(classes) * ns_per_element, rows);
 }
 
@@ -130,7 +130,7 @@ void LogSoftmax(const T* logits, T* out, RowShape shape, ThreadPool* pool) {
                             [out, classes = shape.classes](const softmax_internal::Piece<W>& p)
                                 MILLSTREAM_INLINE_LAMBDA {
                                   T* y = out + p.row * classes + p.first;
-                                  const W log_sum = Log(p.sum);
+                                  const W log_sum = wide::Log(p.sum);
                                   const W* shifted = p.shifted;
                                   MILLSTREAM_INDEPENDENT_LOOP
                                   for (int64_t j = 0; j < p.count; ++j) y[j] = T(shifted[j] - log_sum);
@@ -145,7 +145,7 @@ void SoftmaxCrossEntropy(const T* logits, const T* labels, T* loss, T* backprop,
         const int64_t offset = p.row * classes + p.first;
         const T* label = labels + offset;
         T* y = backprop + offset;
-        const W log_sum = Log(p.sum), scale = W(1) / p.sum;
+        const W log_sum = wide::Log(p.sum), scale = W(1) / p.sum;
         alignas(64) W losses[softmax_internal::kChunk];
         const W *exps = p.exps, *shifted = p.shifted;
         MILLSTREAM_INDEPENDENT_LOOP

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "millstream/math/functions/vector_double.h"
 #include "millstream/math/functions/vector_inverse.h"
+#include "millstream/math/vector_double.h"
 
 namespace millstream::math {
 namespace {

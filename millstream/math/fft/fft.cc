@@ -13,9 +13,9 @@ template <typename T>
 MILLSTREAM_SIMD_SSE2_ void RunSse2(const FftJob<T>& job, int64_t begin, int64_t end, void* work) {
   RunGroups<T, typename VectorOf<T, 16>::type>(job, begin, end, work);
 }
-template <typename T>
+template <typename T, int kBytes>
 MILLSTREAM_SIMD_AVX2_ void RunAvx2(const FftJob<T>& job, int64_t begin, int64_t end, void* work) {
-  RunGroups<T, typename VectorOf<T, 32>::type>(job, begin, end, work);
+  RunGroups<T, typename VectorOf<T, kBytes>::type>(job, begin, end, work);
 }
 template <typename T>
 MILLSTREAM_SIMD_AVX512_ void RunAvx512(const FftJob<T>& job, int64_t begin, int64_t end, void* work) {
@@ -50,18 +50,29 @@ double CostOfLine(int64_t n) {
   return kNanoseconds * static_cast<double>(n) * (4 + std::log2(static_cast<double>(n)));
 }
 
+// The shortest vectors that hold all lines, or the longest there are.
+template <typename T>
+int64_t VectorBytes(simd::Isa isa, int64_t lines) {
+  const int64_t most = isa == simd::Isa::kAvx512 ? 64 : isa == simd::Isa::kAvx2 ? 32 : 16;
+  int64_t bytes = 16;
+  while (bytes < most && bytes < lines * static_cast<int64_t>(sizeof(T))) bytes *= 2;
+  return bytes;
+}
+
 template <typename T>
 void RunJob(const FftJob<T>& job, ThreadPool* pool) {
   const simd::Isa isa = simd::ActiveIsa();
-  const int64_t bytes = isa == simd::Isa::kAvx512 ? 64 : isa == simd::Isa::kAvx2 ? 32 : 16;
+  const int64_t bytes = VectorBytes<T>(isa, job.count);
   const int64_t lanes = bytes / static_cast<int64_t>(sizeof(T)), groups = (job.count + lanes - 1) / lanes;
   const double cost = CostOfLine<T>(WorkSize(*job.plan)) * static_cast<double>(lanes);
   Split(pool, groups, cost, [&](int64_t begin, int64_t end) {
     void* work = Work(static_cast<size_t>(4 * WorkElements(job) * bytes));
-    if (isa == simd::Isa::kAvx512) {
+    if (bytes == 64) {
       RunAvx512(job, begin, end, work);
-    } else if (isa == simd::Isa::kAvx2) {
-      RunAvx2(job, begin, end, work);
+    } else if (bytes == 32) {
+      RunAvx2<T, 32>(job, begin, end, work);
+    } else if (isa != simd::Isa::kSse2) {
+      RunAvx2<T, 16>(job, begin, end, work);
     } else {
       RunSse2(job, begin, end, work);
     }

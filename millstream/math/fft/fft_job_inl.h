@@ -26,9 +26,6 @@ struct FftJob {
   T scale = T(1);
 };
 
-template <typename T, typename V>
-inline constexpr int kLanes = sizeof(V) / sizeof(T);
-
 // Where each lane's line begins. Lanes without a line repeat the first one; `dense`: each next to the one before it.
 template <typename T, typename V>
 struct LaneOffsets {
@@ -43,25 +40,13 @@ struct LaneOffsets {
   bool dense;
 };
 
-constexpr int64_t kBlock = 8;  // elements of a line moved at a time: about a cache line
-
-// Loads n pairs of numbers, `step` apart, as real and imaginary parts; or single numbers with zeros as imaginary parts.
+// Numbers [begin, n) of lines whose pairs (or single numbers) lie `step` numbers apart.
 template <typename T, typename V, bool kPairs>
-MILLSTREAM_ALWAYS_INLINE void LoadLanes(const T* in, const LaneOffsets<T, V>& offsets, int64_t step, int64_t n,
-                                        Cx<V>* x) {
-  constexpr int kWidth = kLanes<T, V>;
+MILLSTREAM_ALWAYS_INLINE void LoadSteps(const T* in, const LaneOffsets<T, V>& offsets, int64_t step, int64_t begin,
+                                        int64_t n, Cx<V>* x) {
+  constexpr int64_t kWidth = kLanes<T, V>, kBlock = 8;  // a cache line or so at a time
   T* to = reinterpret_cast<T*>(x);
-  if (kPairs && offsets.dense) {
-    for (int64_t k = 0; k < n; ++k, to += 2 * kWidth) {
-      const T* from = in + offsets.at[0] + k * step;
-      for (int l = 0; l < kWidth; ++l) {
-        to[l] = from[2 * l];
-        to[kWidth + l] = from[2 * l + 1];
-      }
-    }
-    return;
-  }
-  for (int64_t begin = 0; begin < n; begin += kBlock) {
+  for (; begin < n; begin += kBlock) {
     const int64_t end = std::min(n, begin + kBlock);
     for (int l = 0; l < kWidth; ++l) {
       const T* from = in + offsets.at[l];
@@ -73,23 +58,36 @@ MILLSTREAM_ALWAYS_INLINE void LoadLanes(const T* in, const LaneOffsets<T, V>& of
   }
 }
 
-// The reverse, for `lanes` lines.
+// Loads n pairs of numbers, `step` apart, as real and imaginary parts; or single numbers with zeros as imaginary parts.
+// Lines that are contiguous are transposed in registers, a square at a time.
 template <typename T, typename V, bool kPairs>
-MILLSTREAM_ALWAYS_INLINE void StoreLanes(const Cx<V>* x, const LaneOffsets<T, V>& offsets, int64_t step, int64_t n,
-                                         int lanes, T scale, T* out) {
-  constexpr int kWidth = kLanes<T, V>;
-  const T* from = reinterpret_cast<const T*>(x);
+MILLSTREAM_ALWAYS_INLINE void LoadLanes(const T* in, const LaneOffsets<T, V>& offsets, int64_t step, int64_t n,
+                                        Cx<V>* x) {
+  constexpr int64_t kWidth = kLanes<T, V>, kParts = kPairs ? 2 : 1, kSquare = kWidth / kParts;
   if (kPairs && offsets.dense) {
-    for (int64_t k = 0; k < n; ++k, from += 2 * kWidth) {
-      T* to = out + offsets.at[0] + k * step;
-      for (int l = 0; l < kWidth; ++l) {
-        to[2 * l] = from[l] * scale;
-        to[2 * l + 1] = from[kWidth + l] * scale;
-      }
+    for (int64_t k = 0; k < n; ++k) {
+      const T* from = in + offsets.at[0] + k * step;
+      SplitPlaces<T>(LoadVector<V>(from), LoadVector<V>(from + kWidth), &x[k].re, &x[k].im);
     }
     return;
   }
-  for (int64_t begin = 0; begin < n; begin += kBlock) {
+  int64_t k = 0;
+  for (; step == kParts && k + kSquare <= n; k += kSquare) {
+    V square[kWidth];
+    for (int l = 0; l < kWidth; ++l) square[l] = LoadVector<V>(in + offsets.at[l] + k * kParts);
+    TurnSquare<T>(square);
+    for (int i = 0; i < kSquare; ++i) x[k + i] = {square[i * kParts], kPairs ? square[i * kParts + 1] : V{}};
+  }
+  LoadSteps<T, V, kPairs>(in, offsets, step, k, n, x);
+}
+
+// The reverse of LoadSteps(), for `lanes` lines.
+template <typename T, typename V, bool kPairs>
+MILLSTREAM_ALWAYS_INLINE void StoreSteps(const Cx<V>* x, const LaneOffsets<T, V>& offsets, int64_t step, int64_t begin,
+                                         int64_t n, int lanes, T scale, T* out) {
+  constexpr int64_t kWidth = kLanes<T, V>, kBlock = 8;
+  const T* from = reinterpret_cast<const T*>(x);
+  for (; begin < n; begin += kBlock) {
     const int64_t end = std::min(n, begin + kBlock);
     for (int l = 0; l < lanes; ++l) {
       T* to = out + offsets.at[l];
@@ -99,6 +97,34 @@ MILLSTREAM_ALWAYS_INLINE void StoreLanes(const Cx<V>* x, const LaneOffsets<T, V>
       }
     }
   }
+}
+
+// The reverse of LoadLanes(), for `lanes` lines.
+template <typename T, typename V, bool kPairs>
+MILLSTREAM_ALWAYS_INLINE void StoreLanes(const Cx<V>* x, const LaneOffsets<T, V>& offsets, int64_t step, int64_t n,
+                                         int lanes, T scale, T* out) {
+  constexpr int64_t kWidth = kLanes<T, V>, kParts = kPairs ? 2 : 1, kSquare = kWidth / kParts;
+  if (kPairs && offsets.dense) {
+    for (int64_t k = 0; k < n; ++k) {
+      T* to = out + offsets.at[0] + k * step;
+      V a, b;
+      MixPlaces<T>(x[k].re * scale, x[k].im * scale, &a, &b);
+      StoreVector(a, to);
+      StoreVector(b, to + kWidth);
+    }
+    return;
+  }
+  int64_t k = 0;
+  for (; step == kParts && k + kSquare <= n; k += kSquare) {
+    V square[kWidth];
+    for (int i = 0; i < kSquare; ++i) {
+      square[i * kParts] = x[k + i].re * scale;
+      if (kPairs) square[i * kParts + 1] = x[k + i].im * scale;
+    }
+    TurnSquare<T>(square);
+    for (int l = 0; l < lanes; ++l) StoreVector(square[l], out + offsets.at[l] + k * kParts);
+  }
+  StoreSteps<T, V, kPairs>(x, offsets, step, k, n, lanes, scale, out);
 }
 
 template <typename V>

@@ -10,19 +10,10 @@
 #include <utility>
 
 #include "millstream/math/fft/fft.h"
-#include "millstream/math/simd.h"
-
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed to inlined functions alone
-#endif
+#include "millstream/math/turn_inl.h"
 
 namespace millstream::math {
 namespace {
-
-template <typename T, int kBytes>
-struct VectorOf {
-  using type __attribute__((vector_size(kBytes))) = T;
-};
 
 // One complex number of each line.
 template <typename V>
@@ -73,6 +64,25 @@ MILLSTREAM_ALWAYS_INLINE void Butterfly4(Cx<V>* a) {
   a[1] = low + high;
   a[2] = even - odd;
   a[3] = low - high;
+}
+template <typename T, typename V>
+MILLSTREAM_ALWAYS_INLINE void Butterfly8(Cx<V>* a) {
+  constexpr T kHalfRoot = static_cast<T>(0.70710678118654752440);
+  Cx<V> even[4], odd[4];
+  for (int k = 0; k < 4; ++k) {
+    even[k] = a[k] + a[k + 4];
+    odd[k] = a[k] - a[k + 4];
+  }
+  // Times e^(-2 pi i k / 8).
+  odd[1] = Scaled(Cx<V>{odd[1].re + odd[1].im, odd[1].im - odd[1].re}, kHalfRoot);
+  odd[2] = Turned(odd[2]);
+  odd[3] = Scaled(Cx<V>{odd[3].im - odd[3].re, -(odd[3].re + odd[3].im)}, kHalfRoot);
+  Butterfly4<T, V>(even);
+  Butterfly4<T, V>(odd);
+  for (int k = 0; k < 4; ++k) {
+    a[2 * k] = even[k];
+    a[2 * k + 1] = odd[k];
+  }
 }
 template <typename T, typename V>
 MILLSTREAM_ALWAYS_INLINE void Butterfly5(Cx<V>* a) {
@@ -152,6 +162,9 @@ MILLSTREAM_ALWAYS_INLINE Cx<V>* RunPasses(const FftPlan<T>& plan, Cx<V>* x, Cx<V
         break;
       case 5:
         RunPass<T, V, 5, Butterfly5<T, V>>(pass, x, y);
+        break;
+      case 8:
+        RunPass<T, V, 8, Butterfly8<T, V>>(pass, x, y);
         break;
       default:
         RunOddPass<T, V>(pass, x, y);

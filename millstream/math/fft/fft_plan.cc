@@ -11,15 +11,17 @@ constexpr int64_t kLargestRadix = 31;  // beyond it a chirp is cheaper than radi
 // Shorter lines, and lines that cannot be cut into that many, run in one lane when they come alone.
 constexpr int64_t kLongLine = 64, kFewestColumns = 8;
 
-// Factors in the order of their passes; the last one may be a prime too large for a pass.
+// Factors in the order of their passes; the last one may be a prime too large for a pass. Each pass reads and writes
+// all of the line, so powers of two go by eights, as far as no single two is left.
 std::vector<int64_t> Factors(int64_t n) {
   std::vector<int64_t> factors;
-  for (const int64_t radix : {4, 2, 3, 5}) {
-    for (; n % radix == 0; n /= radix) factors.push_back(radix);
-  }
-  for (int64_t p = 7; p * p <= n; p += 2) {
-    for (; n % p == 0; n /= p) factors.push_back(p);
-  }
+  const auto take = [&](int64_t radix, int64_t multiple) {
+    for (; n % multiple == 0; n /= radix) factors.push_back(radix);
+  };
+  take(8, 32);
+  if (n % 16 != 0) take(8, 8);
+  for (const int64_t radix : {4, 2, 3, 5}) take(radix, radix);
+  for (int64_t p = 7; p * p <= n; p += 2) take(p, p);
   if (n > 1) factors.push_back(n);
   return factors;
 }
@@ -101,7 +103,7 @@ std::vector<typename FftPlan<T>::Pass> MakePasses(int64_t n, const std::vector<i
     for (int64_t p = 0; p < pass.rest; ++p) {
       for (int64_t j = 1; j < radix; ++j) pass.turns.push_back(RootOfUnity<T>(p * j, length));
     }
-    for (int64_t j = 0; radix > 5 && j < radix; ++j) pass.roots.push_back(RootOfUnity<T>(j, radix));
+    for (int64_t j = 0; radix > 5 && radix % 2 == 1 && j < radix; ++j) pass.roots.push_back(RootOfUnity<T>(j, radix));
     passes.push_back(std::move(pass));
     length /= radix;
   }

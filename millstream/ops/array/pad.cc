@@ -3,7 +3,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "millstream/ops/array/paddings.h"
-#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/fill_vectors.h"
 #include "millstream/ops/gradients/shape_of.h"
 
 namespace millstream {
@@ -40,15 +40,15 @@ class PadRows {
     for (size_t d = axes_.size(); d-- > 0; number /= axes_[d].out) {
       const int64_t at = number % axes_[d].out - axes_[d].before;
       if (at < 0 || at >= axes_[d].in) {
-        std::fill_n(to, row_, value);
+        FillVectors(value, row_, to);
         return;
       }
       source += at * step;
       step *= axes_[d].in;
     }
-    std::fill_n(to, before_, value);
+    FillVectors(value, before_, to);
     CopyRun(from + source * inside_, inside_, to + before_);
-    std::fill(to + before_ + inside_, to + row_, value);
+    FillVectors(value, row_ - before_ - inside_, to + before_ + inside_);
   }
 
   absl::InlinedVector<Axis, 8> axes_;

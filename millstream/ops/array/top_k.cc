@@ -95,20 +95,35 @@ class RowSelection {
   // The place of the first of the least keys: the key first, a block at a time, then where it is.
   int64_t First(const T* row) const {
     using U = decltype(KeyOf(T()));
-    constexpr int64_t kBlock = 64;
-    U least = KeyOf(row[0]);
-    int64_t at = 0;
-    simd::Run<float>([=, n = n_, &least, &at]() MILLSTREAM_INLINE_LAMBDA {
+    constexpr int64_t kLanes = 256 / sizeof(U), kBlock = 8 * kLanes;
+    struct Found {
+      U least;
+      int64_t at;  // it is there or behind
+    };
+    const Found found = simd::Run<float>([=, n = n_]() MILLSTREAM_INLINE_LAMBDA {
+      Found best{KeyOf(row[0]), 0};
       int64_t i = 0;
       for (; i + kBlock <= n; i += kBlock) {
-        U of_block = ~U{0};
-        for (int64_t j = 0; j < kBlock; ++j) of_block = std::min(of_block, KeyOf(row[i + j]));
-        if (of_block < least) least = of_block, at = i;
+        U keys[kLanes];
+        for (int64_t j = 0; j < kLanes; ++j) keys[j] = KeyOf(row[i + j]);
+        for (int64_t k = i + kLanes; k < i + kBlock; k += kLanes) {
+          MILLSTREAM_INDEPENDENT_LOOP
+          for (int64_t j = 0; j < kLanes; ++j) {
+            const U key = KeyOf(row[k + j]);
+            keys[j] = key < keys[j] ? key : keys[j];
+          }
+        }
+        U least = keys[0];
+        for (int64_t j = 1; j < kLanes; ++j) least = keys[j] < least ? keys[j] : least;
+        if (least < best.least) best = {least, i};
       }
       for (; i < n; ++i) {
-        if (KeyOf(row[i]) < least) least = KeyOf(row[i]), at = i;
+        if (KeyOf(row[i]) < best.least) best = {KeyOf(row[i]), i};
       }
+      return best;
     });
+    const U least = found.least;
+    int64_t at = found.at;
     while (KeyOf(row[at]) != least) ++at;
     return at;
   }

@@ -48,7 +48,9 @@ Status DatasetIterator::GetNext(const StepContext& step, Element* element, bool*
 
 StatusOr<IteratorPtr> Dataset::MakeIterator(const StepContext& owner) const {
   if (StackIsLow()) return NestedTooDeeply("datasets");
-  RETURN_IF_ERROR(CheckMemory());
+  // The last measurement counts: flat_map() and the like make iterators all the time, and those are small.
+  if (MemoryIsExhausted()) [[unlikely]]
+    return MemoryExhausted();
   const AllocationsMayFail never(false);
   return NewIterator(owner);
 }
@@ -71,7 +73,8 @@ Status Dataset::CheckRandomAccess() const {
 
 StatusOr<AccessPtr> Dataset::MakeAccess(const StepContext& owner) const {
   if (StackIsLow()) return NestedTooDeeply("datasets");
-  RETURN_IF_ERROR(CheckMemory());
+  if (MemoryIsExhausted()) [[unlikely]]
+    return MemoryExhausted();
   const AllocationsMayFail never(false);
   return NewAccess(owner);
 }

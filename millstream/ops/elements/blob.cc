@@ -6,7 +6,17 @@ namespace millstream {
 void FillZero(const KernelContext& ctx, Tensor* t) {
   DispatchBlob(t->dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
-    ParallelFill(ctx, T{}, t->num_elements(), BlobData<T>(t));
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      T* to = BlobData<T>(t);
+      ctx.ParallelFor(
+          t->num_elements(), kCopyCost<T>,
+          [=](int64_t begin, int64_t end) {
+            std::memset(static_cast<void*>(to + begin), 0, static_cast<size_t>(end - begin) * sizeof(T));
+          },
+          64);
+    } else {
+      ParallelFill(ctx, T{}, t->num_elements(), BlobData<T>(t));
+    }
   });
 }
 

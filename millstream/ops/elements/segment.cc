@@ -5,7 +5,7 @@
 #include <complex>
 #include <limits>
 
-#include "millstream/math/simd.h"
+#include "millstream/math/simd_types.h"
 #include "millstream/ops/elements/cast_plan.h"
 #include "millstream/tensor/dispatch.h"
 
@@ -41,12 +41,20 @@ void Combine(const void* data, const std::vector<int64_t>& ids, int64_t columns,
   const int64_t* id = ids.data();
   const auto n = static_cast<int64_t>(ids.size());
   if (columns == 1) {
-    for (int64_t i = 0; i < n; ++i) {
-      if (id[i] >= 0) CombineRow<T, op>(x + i, y + id[i], 1);
+    // A run of equal ids, of which sorted ones are made, adds up in a register.
+    for (int64_t i = 0; i < n;) {
+      const int64_t row = id[i];
+      if (row < 0) {
+        ++i;
+        continue;
+      }
+      T total = y[row];
+      for (; i < n && id[i] == row; ++i) CombineRow<T, op>(x + i, &total, 1);
+      y[row] = total;
     }
     return;
   }
-  simd::Run<T>([=] {
+  simd::Run<simd::VectorOf<T>>([=] {
     for (int64_t i = 0; i < n; ++i) {
       if (id[i] >= 0) CombineRow<T, op>(x + i * columns, y + id[i] * columns, columns);
     }
@@ -158,8 +166,10 @@ Status CombineSegments(KernelContext& ctx, SegmentOp op, const Tensor& data, con
   loops.fill(data.dtype(), totals, out->num_elements());
   std::vector<int64_t> counts(zero_where_empty ? rows : 0, 0);
   loops.combine(from.raw(), ids, columns, totals);
-  for (size_t i = 0; zero_where_empty && i < ids.size(); ++i) {
-    if (ids[i] >= 0) ++counts[ids[i]];
+  for (size_t i = 0; zero_where_empty && i < ids.size();) {
+    const size_t first = i;
+    while (i < ids.size() && ids[i] == ids[first]) ++i;
+    if (ids[first] >= 0) counts[ids[first]] += static_cast<int64_t>(i - first);
   }
   for (size_t r = 0; r < counts.size(); ++r) {
     if (counts[r] == 0) std::fill_n(totals + static_cast<int64_t>(r) * columns * size, columns * size, char{0});

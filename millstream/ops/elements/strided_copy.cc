@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "millstream/math/simd.h"
-#include "millstream/ops/elements/blob.h"
+#include "millstream/math/turn_inl.h"
+#include "millstream/ops/elements/fill_vectors.h"
 
 namespace millstream {
 namespace {
@@ -51,7 +52,7 @@ void CopyAxis(const Axis& axis, const T* from, T* to) {
   if (axis.to == 1 && axis.from == 1) {
     CopyRun(from, axis.size, to);
   } else if (axis.to == 1 && axis.from == 0) {
-    FillRun(*from, axis.size, to);
+    FillVectors(*from, axis.size, to);
   } else if (std::is_trivially_copyable_v<T> && axis.to == 1 && axis.from == -1) {
     // Steps that the compiler knows become shuffles; loops "of float" exist for every instruction set.
     simd::For<float>(0, axis.size, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { Bits(to[i]) = Bits(from[-i]); });
@@ -60,6 +61,55 @@ void CopyAxis(const Axis& axis, const T* from, T* to) {
   } else {
     for (int64_t i = 0; i < axis.size; ++i) to[i * axis.to] = from[i * axis.from];
   }
+}
+
+// Rows of kPart to 2 * kPart bytes, `from_step` and `to_step` bytes apart: two parts each, which may overlap.
+template <int64_t kPart>
+void CopyPartPairs(int64_t rows, int64_t bytes, const char* from, int64_t from_step, char* to, int64_t to_step) {
+  struct Part {
+    char bytes[kPart];
+  };
+  Part head, tail;
+  for (int64_t i = 0; i < rows; ++i, from += from_step, to += to_step) {
+    std::memcpy(&head, from, kPart);
+    std::memcpy(&tail, from + bytes - kPart, kPart);
+    std::memcpy(to, &head, kPart);
+    std::memcpy(to + bytes - kPart, &tail, kPart);
+  }
+}
+
+// Rows of more than kPart bytes, by parts of which the last may overlap the one before it.
+template <int64_t kPart>
+void CopyParts(int64_t rows, int64_t bytes, const char* from, int64_t from_step, char* to, int64_t to_step) {
+  for (int64_t i = 0; i < rows; ++i, from += from_step, to += to_step) {
+    for (int64_t at = 0; at + kPart < bytes; at += kPart) std::memcpy(to + at, from + at, kPart);
+    std::memcpy(to + bytes - kPart, from + bytes - kPart, kPart);
+  }
+}
+
+// Contiguous rows so short that a call of memcpy() would take longer than their bytes do.
+constexpr int64_t kShortRowBytes = 256;
+void CopyShortRows(int64_t rows, int64_t bytes, const char* from, int64_t from_step, char* to, int64_t to_step) {
+  if (bytes < 2) return CopyPartPairs<1>(rows, bytes, from, from_step, to, to_step);
+  if (bytes < 4) return CopyPartPairs<2>(rows, bytes, from, from_step, to, to_step);
+  if (bytes < 8) return CopyPartPairs<4>(rows, bytes, from, from_step, to, to_step);
+  if (bytes < 16) return CopyPartPairs<8>(rows, bytes, from, from_step, to, to_step);
+  if (bytes < 32) return CopyPartPairs<16>(rows, bytes, from, from_step, to, to_step);
+  if (bytes < 64) return CopyPartPairs<32>(rows, bytes, from, from_step, to, to_step);
+  CopyParts<64>(rows, bytes, from, from_step, to, to_step);
+}
+
+// `count` rows that are the steps of `rows` apart.
+template <typename T>
+void CopyRowsOf(const Axis& rows, int64_t count, const Axis& row, const T* from, T* to) {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    constexpr int64_t kSize = sizeof(T);
+    if (row.from == 1 && row.to == 1 && row.size * kSize <= kShortRowBytes) {
+      return CopyShortRows(count, row.size * kSize, reinterpret_cast<const char*>(from), rows.from * kSize,
+                           reinterpret_cast<char*>(to), rows.to * kSize);
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) CopyAxis(row, from + i * rows.from, to + i * rows.to);
 }
 
 template <typename T>
@@ -131,11 +181,33 @@ void TransposeBlock(const T* from, int64_t from_step, int64_t rows, int64_t cols
   }
 }
 
+// A full tile, by squares of rows that are as long as the longest vectors, which are cache lines.
+template <typename U, int64_t kTile>
+MILLSTREAM_SIMD_AVX512_ void TransposeTileAvx512(const void* from, int64_t from_step, void* to, int64_t to_step) {
+  using V = typename math::VectorOf<U, 64>::type;
+  constexpr int64_t kWidth = math::kLanes<U, V>;
+  const U* source = static_cast<const U*>(from);
+  U* target = static_cast<U*>(to);
+  for (int64_t r = 0; r < kTile; r += kWidth) {
+    for (int64_t c = 0; c < kTile; c += kWidth) {
+      V square[kWidth];
+      for (int64_t i = 0; i < kWidth; ++i) square[i] = math::LoadVector<V>(source + (c + i) * from_step + r);
+      math::TurnSquare<U>(square);
+      for (int64_t i = 0; i < kWidth; ++i) math::StoreVector(square[i], target + (r + i) * to_step + c);
+    }
+  }
+}
+
 // A full tile. Plain elements go through a buffer, so that each cache line of either array is touched once: with steps
 // that are powers of two, lines of different rows drive each other out of the cache.
 template <typename T>
 void TransposeTile(const T* from, int64_t from_step, T* to, int64_t to_step) {
   constexpr int64_t kTile = kTileSize<T>;
+  if constexpr (kTurns<T> && sizeof(T) >= 4) {
+    if (simd::ActiveIsa() == simd::Isa::kAvx512) {
+      return TransposeTileAvx512<decltype(T::bits), kTile>(from, from_step, to, to_step);
+    }
+  }
   if constexpr (std::is_trivially_copyable_v<T>) {
     alignas(64) T buffer[kTile][kTile];
     for (int64_t c = 0; c < kTile; ++c) std::memcpy(buffer[c], from + c * from_step, sizeof(buffer[c]));
@@ -213,9 +285,16 @@ void StridedCopy::RunRows(const KernelContext& ctx, const T* from, T* to) const 
     return;
   }
   const double cost = 3.0 + element_cost * static_cast<double>(row.size);
+  const Axis rows = axes_[outer - 1];
   ctx.ParallelFor(GridSize(axes_.data(), outer), cost, [&](int64_t begin, int64_t end) {
-    Odometer at(axes_.data(), outer, begin);
-    for (; begin < end; ++begin, at.Next()) CopyAxis(row, from + at.from(), to + at.to());
+    Odometer at(axes_.data(), outer - 1, begin / rows.size);
+    int64_t first = begin % rows.size;
+    for (; begin < end; at.Next()) {
+      const int64_t count = std::min(rows.size - first, end - begin);
+      CopyRowsOf(rows, count, row, from + at.from() + first * rows.from, to + at.to() + first * rows.to);
+      begin += count;
+      first = 0;
+    }
   });
 }
 

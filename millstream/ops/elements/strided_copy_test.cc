@@ -5,6 +5,7 @@
 
 #include "millstream/math/simd.h"
 #include "millstream/ops/array/testing/run_op.h"
+#include "millstream/ops/elements/testing/threaded_device.h"
 
 namespace millstream {
 namespace {
@@ -60,6 +61,38 @@ TYPED_TEST(TransposeTest, ReversesAndFillsWithEveryInstructionSet) {
           RunOp("Fill", {Tensor::Vector<int64_t>({n}), Tensor::Scalar(TypeParam(3))}, {{"index_type", DType::kInt64}});
       ASSERT_TRUE(filled.ok()) << filled.status();
       for (int64_t i = 0; i < n; ++i) ASSERT_EQ((*filled)[0].template data<TypeParam>()[i], TypeParam(3)) << n;
+    }
+  }
+}
+
+// Rows of every length up to those that are copied by calls, and tiles with and without remainders.
+TYPED_TEST(TransposeTest, LargeShapesOnSeveralThreadsWithEveryInstructionSet) {
+  const ThreadedDevice one(1), two(2), five(5);
+  struct Case {
+    std::vector<int64_t> dims;
+    std::vector<int32_t> perm;
+  };
+  std::vector<Case> cases = {{{131, 150}, {1, 0}},
+                             {{3, 100, 67}, {0, 2, 1}},
+                             {{64, 64, 64}, {2, 1, 0}},
+                             {{50, 7, 9, 5}, {0, 2, 1, 3}},
+                             {{41, 37, 3}, {2, 0, 1}}};
+  for (int64_t row = 1; row <= 70; ++row) cases.push_back({{37, 13, row}, {1, 0, 2}});
+  for (const int64_t row : {100, 127, 128, 129, 255, 256, 257, 300}) cases.push_back({{9, 13, row}, {1, 0, 2}});
+  for (const Case& c : cases) {
+    const Tensor in = Iota<TypeParam>(Shape(c.dims));
+    AttrMap attrs;
+    attrs.Set("T", in.dtype());
+    attrs.Set("Tperm", DType::kInt32);
+    for (Device* device : {one.get(), two.get(), five.get()}) {
+      for (const simd::Isa isa : {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512}) {
+        const simd::ScopedIsa scoped(isa);
+        auto out =
+            RunKernel(*OpRegistry::Global().Find("Transpose"), attrs, {in, Tensor::Vector(c.perm)}, device, nullptr);
+        ASSERT_TRUE(out.ok()) << out.status();
+        ExpectTransposed<TypeParam>(in, (*out)[0], c.perm);
+        if (this->HasFatalFailure()) return;
+      }
     }
   }
 }

@@ -152,22 +152,63 @@ Status AdjustSaturationCpu(KernelContext& ctx) {
   return MapPixels<float>(ctx, ScaleSaturation{ctx.input(1).scalar<float>()});
 }
 
-// Moves each channel away from its mean over the image. `pixels`: of one image; x may be y.
+// A part of an image: pixels [first, last) of `channels` channels each.
+struct PixelRange {
+  int64_t first, last, channels;
+};
+
+// Adds the channels of all pixels of a range to `totals`. Channels are repeated so that a loop goes over several
+// pixels.
+void AddChannels(const float* x, const PixelRange& r, int64_t repeated, double* totals) {
+  std::vector<float> sums(static_cast<size_t>(repeated));
+  float* const to = sums.data();
+  const int64_t end = r.last * r.channels;
+  for (int64_t i = r.first * r.channels; i < end; i += repeated) {
+    simd::For<float>(0, std::min(repeated, end - i),
+                     [to, from = x + i](int64_t k) MILLSTREAM_INLINE_LAMBDA { to[k] += from[k]; });
+  }
+  for (int64_t k = 0; k < repeated; ++k) totals[k % r.channels] += to[k];
+}
+
+// y = (x - mean) * factor + mean. Channels are repeated so that a loop goes over several pixels.
+void MovePixels(const float* x, const PixelRange& r, const float* means, int64_t repeated, float factor, float* y) {
+  const int64_t end = r.last * r.channels;
+  for (int64_t i = r.first * r.channels; i < end; i += repeated) {
+    simd::For<float>(0, std::min(repeated, end - i), [=, from = x + i, to = y + i](int64_t k) MILLSTREAM_INLINE_LAMBDA {
+      to[k] = (from[k] - means[k]) * factor + means[k];
+    });
+  }
+}
+
+// Moves each channel away from its mean over the image. `pixels`: of one image; x may be y. Sums are of chunks of
+// pixels that depend on the shape alone.
 void MoveFromMeans(const KernelContext& ctx, int64_t images, int64_t pixels, int64_t channels, float factor,
                    const float* x, float* y) {
-  const int64_t size = pixels * channels;
-  ctx.ParallelFor(images, static_cast<double>(size), [=](int64_t begin, int64_t end) {
-    std::vector<double> mean(static_cast<size_t>(channels));
-    for (int64_t b = begin; b < end; ++b) {
-      const float* from = x + b * size;
-      float* to = y + b * size;
-      std::fill(mean.begin(), mean.end(), 0.0);
-      for (int64_t i = 0; i < size; ++i) mean[i % channels] += from[i];
-      for (double& m : mean) m /= static_cast<double>(pixels);
-      for (int64_t i = 0; i < size; ++i) {
-        const auto m = static_cast<float>(mean[i % channels]);
-        to[i] = (from[i] - m) * factor + m;
-      }
+  constexpr int64_t kChunk = 4096, kRepeated = 512;
+  const int64_t size = pixels * channels, chunks = (pixels + kChunk - 1) / kChunk;
+  const int64_t repeated = std::max(channels, kRepeated / channels * channels);
+  const double cost = 0.5 * static_cast<double>(std::min(kChunk, pixels) * channels);
+  std::vector<double> sums(static_cast<size_t>(images * chunks * channels));
+  std::vector<float> means(static_cast<size_t>(images * repeated));
+  const auto range = [=](int64_t chunk) {
+    return PixelRange{chunk * kChunk, std::min(pixels, (chunk + 1) * kChunk), channels};
+  };
+  ctx.ParallelFor(images * chunks, cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      AddChannels(x + i / chunks * size, range(i % chunks), repeated, &sums[i * channels]);
+  });
+  for (int64_t b = 0; b < images; ++b) {
+    for (int64_t c = 0; c < channels; ++c) {
+      double sum = 0;
+      for (int64_t i = 0; i < chunks; ++i) sum += sums[(b * chunks + i) * channels + c];
+      const auto mean = static_cast<float>(sum / static_cast<double>(pixels));
+      for (int64_t at = c; at < repeated; at += channels) means[b * repeated + at] = mean;
+    }
+  }
+  ctx.ParallelFor(images * chunks, cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t b = i / chunks;
+      MovePixels(x + b * size, range(i % chunks), &means[b * repeated], repeated, factor, y + b * size);
     }
   });
 }

@@ -13,6 +13,22 @@ struct RealDivFn {
   MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
     return x / y;
   }
+  // Of complex numbers: without the branches of the operator of std::complex, and with a divisor whose larger part is
+  // one, so that its square neither overflows nor vanishes.
+  template <typename T>
+  requires(kIsComplex<T>) static bool Array(const T* x, const T* y, T* z, int64_t n) {
+    using R = typename T::value_type;
+    const R *a = reinterpret_cast<const R*>(x), *b = reinterpret_cast<const R*>(y);
+    R* c = reinterpret_cast<R*>(z);
+    simd::For<R>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
+      const R re = b[2 * i], im = b[2 * i + 1], wide = std::abs(re), high = std::abs(im);
+      const R larger = wide < high ? high : wide, s = re / larger, t = im / larger, norm = (s * s + t * t) * larger;
+      const R real = (a[2 * i] * s + a[2 * i + 1] * t) / norm, imaginary = (a[2 * i + 1] * s - a[2 * i] * t) / norm;
+      c[2 * i] = real;
+      c[2 * i + 1] = imaginary;
+    });
+    return true;
+  }
 };
 
 struct DivNoNanFn {
@@ -38,7 +54,6 @@ struct FloorDivIntFn : CheckedDivision<FloorDivIntFn> {
 };
 
 struct FloorDivFn {
-  static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
     return std::floor(x / y);
@@ -46,7 +61,6 @@ struct FloorDivFn {
 };
 
 struct TruncateFn {
-  static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
     return std::trunc(x / y);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "millstream/math/functions/vector_double.h"
+#include "millstream/math/vector_double.h"
 #include "millstream/ops/elements/elementwise.h"
 #include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/complex_near_zero.h"

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
+#include "millstream/math/simd.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
@@ -56,17 +57,30 @@ class HistogramKernel : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({n})));
     const double step = (static_cast<double>(high) - static_cast<double>(low)) / static_cast<double>(n);
     std::vector<int64_t> counts(static_cast<size_t>(n), 0);
-    for (const T v : values.flat<T>()) {
-      const double place =
-          std::floor((std::min(std::max(static_cast<double>(v), static_cast<double>(low)), static_cast<double>(high)) -
-                      static_cast<double>(low)) /
-                     step);
-      ++counts[static_cast<size_t>(place >= 0 ? std::min(place, static_cast<double>(n - 1)) : 0)];
-    }
+    Count(values.data<T>(), values.num_elements(), static_cast<double>(low), static_cast<double>(high), step, &counts);
     DispatchOver(IndexTypes{}, out->dtype(), [&](auto type) {
       std::copy(counts.begin(), counts.end(), out->data<typename decltype(type)::type>());
     });
     return OkStatus();
+  }
+
+ private:
+  // The bins of a block of values in vectors, then their counts.
+  static void Count(const T* values, int64_t size, double low, double high, double step, std::vector<int64_t>* counts) {
+    constexpr int64_t kBlock = 1024;
+    const auto last = static_cast<double>(counts->size() - 1);
+    int32_t bins[kBlock];
+    int32_t* const bin = bins;
+    for (int64_t first = 0; first < size; first += kBlock) {
+      const int64_t n = std::min(kBlock, size - first);
+      simd::For<double>(0, n, [=, v = values + first](int64_t i) MILLSTREAM_INLINE_LAMBDA {
+        const auto x = static_cast<double>(v[i]);
+        const double above = x < low ? low : x, inside = high < above ? high : above;
+        const double place = std::floor((inside - low) / step), least = place >= 0 ? place : 0.0;
+        bin[i] = static_cast<int32_t>(last < least ? last : least);
+      });
+      for (int64_t i = 0; i < n; ++i) ++(*counts)[static_cast<size_t>(bins[i])];
+    }
   }
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
 
-#include "millstream/math/functions/vector_double.h"
+#include "millstream/math/vector_double.h"
 #include "millstream/ops/elements/elementwise.h"
 #include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/complex_near_zero.h"
@@ -14,7 +15,7 @@ namespace {
 template <typename T>
 bool AllAre(T exponent, const T* y, int64_t n) {
   if (n == 0 || y[0] != exponent) return false;
-  return simd::Run<T>([=]() MILLSTREAM_INLINE_LAMBDA {
+  return simd::Run<simd::VectorOf<T>>([=]() MILLSTREAM_INLINE_LAMBDA {
     int differ = 0;
     for (int64_t i = 0; i < n; ++i) differ |= static_cast<int>(y[i] != exponent);
     return differ == 0;
@@ -77,8 +78,33 @@ struct IntPowFn {
     }
     return static_cast<T>(result);
   }
+  // z = x to the power `exponent`, a few elements at a time, for all of which the same products are made.
+  template <typename T>
+  static void OnePower(const T* x, T exponent, T* z, int64_t n) {
+    using U = std::conditional_t<sizeof(T) == sizeof(uint64_t), uint64_t, uint32_t>;
+    simd::Run<simd::VectorOf<T>>([=]() MILLSTREAM_INLINE_LAMBDA {
+      constexpr int64_t kBlock = 256;
+      U result[kBlock], base[kBlock];
+      for (int64_t first = 0; first < n; first += kBlock) {
+        const int64_t count = std::min(kBlock, n - first);
+        for (int64_t i = 0; i < count; ++i) base[i] = static_cast<U>(x[first + i]), result[i] = 1;
+        for (auto left = static_cast<uint64_t>(exponent); left != 0; left >>= 1) {
+          if ((left & 1) != 0) {
+            for (int64_t i = 0; i < count; ++i) result[i] *= base[i];
+          }
+          for (int64_t i = 0; left > 1 && i < count; ++i) base[i] *= base[i];
+        }
+        for (int64_t i = 0; i < count; ++i) z[first + i] = static_cast<T>(result[i]);
+      }
+      return 0;
+    });
+  }
   template <typename T>
   static bool Array(const T* x, const T* y, T* z, int64_t n) {
+    if (n > 1 && y[0] >= 0 && AllAre(y[0], y, n)) {
+      OnePower(x, y[0], z, n);
+      return true;
+    }
     bool ok = true;
     for (int64_t i = 0; i < n; ++i) {
       ok = ok && y[i] >= 0;

@@ -28,6 +28,15 @@ void Run(const void* in, void* out, const ReduceShape& shape, ThreadPool* pool) 
   math::Reduce<Op>(static_cast<const T*>(in), static_cast<T*>(out), shape, pool);
 }
 
+// Sums of complex numbers are those of twice as many real ones.
+template <typename R>
+void RunComplexSum(const void* in, void* out, const ReduceShape& shape, ThreadPool* pool) {
+  if (shape.inner == 1 && shape.outer > 1) return Run<ops::Sum, std::complex<R>>(in, out, shape, pool);  // rows
+  ReduceShape parts = shape;
+  parts.inner *= 2;
+  math::Reduce<ops::Sum>(static_cast<const R*>(in), static_cast<R*>(out), parts, pool);
+}
+
 template <typename T>
 void DivideBy(void* data, int64_t n, int64_t count) {
   T* x = static_cast<T*>(data);
@@ -83,6 +92,31 @@ DType WrappingType(DType t) {
   }
 }
 
+template <typename T>
+constexpr auto SumLoop() {
+  if constexpr (kIsComplex<T>)
+    return &RunComplexSum<typename T::value_type>;
+  else
+    return &Run<ops::Sum, T>;
+}
+
+// The loop that reads and writes 16-bit floats itself.
+template <typename T>
+auto DirectLoop(Reduction op) -> decltype(&Run<ops::Sum, T>) {
+  switch (op) {
+    case Reduction::kSum:
+      return &Run<ops::Sum, T>;
+    case Reduction::kMean:
+      return &Run<ops::Mean, T>;
+    case Reduction::kMax:
+      return &Run<ops::Max, T>;
+    case Reduction::kMin:
+      return &Run<ops::Min, T>;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 Status ReadAxes(const Tensor& axes, int rank, std::vector<bool>* reduced) {
@@ -111,13 +145,14 @@ ReduceKernel::ReduceKernel(KernelInit& init, Reduction op)
   if (op == Reduction::kAll) whole_ = first_ = next_ = &Run<ops::All, bool>;
   if (op == Reduction::kAny) whole_ = first_ = next_ = &Run<ops::Any, bool>;
   SelectLoops();
+  if (dtype_ == DType::kBfloat16) direct_ = DirectLoop<BFloat16>(op);
 }
 
 void ReduceKernel::SelectLoops() {
   using Loops = Types<float, double, int32_t, int64_t, std::complex<float>, std::complex<double>>;
   DispatchOver(Join<Loops, Types<uint8_t, uint16_t>>{}, WrappingType(compute_), [this](auto tag) {
     using T = typename decltype(tag)::type;
-    if (op_ == Reduction::kSum) whole_ = first_ = next_ = &Run<ops::Sum, T>;
+    if (op_ == Reduction::kSum) whole_ = first_ = next_ = SumLoop<T>();
     if (op_ == Reduction::kProd) whole_ = first_ = next_ = &Run<ops::Prod, T>;
   });
   DispatchOver(Join<Types<float, double>, IntTypes>{}, compute_, [this](auto tag) {
@@ -128,8 +163,8 @@ void ReduceKernel::SelectLoops() {
   DispatchOver(Loops{}, compute_, [this](auto tag) {
     using T = typename decltype(tag)::type;
     if (op_ == Reduction::kMean) {
-      whole_ = &Run<ops::Mean, T>;
-      first_ = next_ = &Run<ops::Sum, T>;
+      whole_ = kIsComplex<T> ? nullptr : &Run<ops::Mean, T>;
+      first_ = next_ = SumLoop<T>();
       finish_ = &DivideBy<T>;
     }
     if constexpr (!std::is_integral_v<T>) {
@@ -168,6 +203,11 @@ Status ReduceKernel::Compute(KernelContext& ctx) {
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   if (compute_ == dtype_) return Reduce(ctx, in, std::move(groups), out);
+  constexpr int64_t kShortRow = 32;  // conversions of fewer elements do not fill vectors
+  if (direct_ != nullptr && InOneStep(groups) && ShapeOf(groups).reduce >= kShortRow) {
+    direct_(in.raw(), out->raw(), ShapeOf(groups), ctx.pool());
+    return OkStatus();
+  }
   ASSIGN_OR_RETURN(Tensor wide, ctx.AllocateTemp(compute_, in.shape()));
   ASSIGN_OR_RETURN(Tensor result, ctx.AllocateTemp(compute_, shape));
   widen_.Run(ctx, in, &wide);
@@ -176,16 +216,23 @@ Status ReduceKernel::Compute(KernelContext& ctx) {
   return OkStatus();
 }
 
-Status ReduceKernel::Reduce(KernelContext& ctx, const Tensor& in, std::vector<Group> groups, Tensor* out) {
-  if (whole_ == nullptr || groups.size() > 3 || (groups.size() == 3 && !groups[1].reduced)) {
-    return ReduceInSteps(ctx, in, std::move(groups), out);
-  }
+bool ReduceKernel::InOneStep(const std::vector<Group>& groups) {
+  return groups.size() <= 2 || (groups.size() == 3 && groups[1].reduced);
+}
+
+// REQUIRES: in one step.
+ReduceShape ReduceKernel::ShapeOf(const std::vector<Group>& groups) {
   ReduceShape shape;
   size_t at = 0;
   if (!groups[at].reduced) shape.outer = groups[at++].size;
-  shape.reduce = groups[at++].size;
+  if (at < groups.size()) shape.reduce = groups[at++].size;
   if (at < groups.size()) shape.inner = groups[at].size;
-  whole_(in.raw(), out->raw(), shape, ctx.pool());
+  return shape;
+}
+
+Status ReduceKernel::Reduce(KernelContext& ctx, const Tensor& in, std::vector<Group> groups, Tensor* out) {
+  if (whole_ == nullptr || !InOneStep(groups)) return ReduceInSteps(ctx, in, std::move(groups), out);
+  whole_(in.raw(), out->raw(), ShapeOf(groups), ctx.pool());
   return OkStatus();
 }
 

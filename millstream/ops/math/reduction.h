@@ -34,14 +34,17 @@ class ReduceKernel : public Kernel {
     bool reduced;
   };
   void SelectLoops();
+  static bool InOneStep(const std::vector<Group>& groups);
+  static math::ReduceShape ShapeOf(const std::vector<Group>& groups);
   Status Reduce(KernelContext& ctx, const Tensor& in, std::vector<Group> groups, Tensor* out);
   Status ReduceInSteps(KernelContext& ctx, const Tensor& in, std::vector<Group> groups, Tensor* out);
 
   const Reduction op_;
   const bool keep_dims_;
-  DType dtype_;         // of input and output
-  DType compute_;       // of the loops
-  Fn whole_ = nullptr;  // for a reduction in one step
+  DType dtype_;          // of input and output
+  DType compute_;        // of the loops
+  Fn whole_ = nullptr;   // for a reduction in one step
+  Fn direct_ = nullptr;  // the same for elements of type `dtype_`, where that needs no conversion before
   Fn first_ = nullptr;  // for several: the first step, the others, and what is left to do with `count` elements reduced
   Fn next_ = nullptr;
   void (*finish_)(void* data, int64_t n, int64_t count) = nullptr;

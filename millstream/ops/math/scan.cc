@@ -4,6 +4,7 @@
 #include <complex>
 #include <limits>
 
+#include "millstream/math/simd_types.h"
 #include "millstream/ops/gradients/gradients.h"
 #include "millstream/tensor/dispatch.h"
 
@@ -36,33 +37,76 @@ C Combine(C a, C b) {
   }
 }
 
+// What running totals of elements of type T are kept in: uint16_t would be promoted to int, whose product may overflow.
+template <typename T>
+using Total = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, uint32_t, Compute<T>>;
+
 // One strip: x and y point at its first row.
 template <typename T, Kind kind>
-void ScanStrip(const T* x, T* y, const Layout& s, int64_t columns) {
-  // uint16_t would be promoted to int, whose product may overflow.
-  using C = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, uint32_t, Compute<T>>;
+MILLSTREAM_ALWAYS_INLINE void ScanStrip(const T* x, T* y, const Layout& s, int64_t columns) {
+  using C = Total<T>;
   C total[kStrip];
   std::fill_n(total, columns, Identity<kind, C>());
+  const bool exclusive = s.exclusive;
   for (int64_t r = 0; r < s.n; ++r) {
     const int64_t row = (s.reverse ? s.n - 1 - r : r) * s.inner;
+    MILLSTREAM_INDEPENDENT_LOOP
     for (int64_t j = 0; j < columns; ++j) {
-      const C before = total[j], value = static_cast<C>(x[row + j]);
-      total[j] = Combine<kind>(before, value);
-      y[row + j] = static_cast<T>(s.exclusive ? before : total[j]);
+      const C before = total[j], after = Combine<kind>(before, static_cast<C>(x[row + j]));
+      total[j] = after;
+      y[row + j] = static_cast<T>(exclusive ? before : after);
     }
   }
+}
+
+// kLines lines side by side, so that no addition waits for the one before it; element j of each is `step` from element
+// j + 1, and the lines are n apart.
+template <typename T, Kind kind, bool exclusive, int kLines>
+MILLSTREAM_ALWAYS_INLINE void ScanLines(const T* x, T* y, int64_t n, int64_t step) {
+  using C = Total<T>;
+  C total[kLines];
+  for (C& t : total) t = Identity<kind, C>();
+  for (int64_t i = 0, at = step < 0 ? n - 1 : 0; i < n; ++i, at += step) {
+    for (int l = 0; l < kLines; ++l) {
+      const C before = total[l];
+      total[l] = Combine<kind>(before, static_cast<C>(x[l * n + at]));
+      y[l * n + at] = static_cast<T>(exclusive ? before : total[l]);
+    }
+  }
+}
+
+constexpr int kLinesTogether = 8;
+
+// Lines [begin, end) of contiguous elements.
+template <typename T, Kind kind, bool exclusive>
+void ScanAllLines(const T* x, T* y, const Layout& s, int64_t begin, int64_t end) {
+  const int64_t n = s.n, step = s.reverse ? -1 : 1;
+  for (; begin + kLinesTogether <= end; begin += kLinesTogether) {
+    ScanLines<T, kind, exclusive, kLinesTogether>(x + begin * n, y + begin * n, n, step);
+  }
+  for (; begin < end; ++begin) ScanLines<T, kind, exclusive, 1>(x + begin * n, y + begin * n, n, step);
 }
 
 using ScanFn = void (*)(const void* x, void* y, const Layout& s, int64_t begin, int64_t end);
 
 // Strips [begin, end): each outer index has ceil(inner / kStrip) of them.
 template <typename T, Kind kind>
-void Scan(const void* x, void* y, const Layout& s, int64_t begin, int64_t end) {
+void Scan(const void* in, void* out, const Layout& s, int64_t begin, int64_t end) {
+  const T* x = static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  if (s.inner == 1) {
+    if (s.exclusive) return ScanAllLines<T, kind, true>(x, y, s, begin, end);
+    return ScanAllLines<T, kind, false>(x, y, s, begin, end);
+  }
   const int64_t strips = (s.inner + kStrip - 1) / kStrip;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t column = i % strips * kStrip, at = i / strips * s.n * s.inner + column;
     const int64_t columns = std::min(kStrip, s.inner - column);
-    ScanStrip<T, kind>(static_cast<const T*>(x) + at, static_cast<T*>(y) + at, s, columns);
+    if constexpr (kind == Kind::kLogSumExp) {
+      ScanStrip<T, kind>(x + at, y + at, s, columns);
+    } else {
+      simd::Run<simd::VectorOf<T>>([=]() MILLSTREAM_INLINE_LAMBDA { ScanStrip<T, kind>(x + at, y + at, s, columns); });
+    }
   }
 }
 
@@ -110,7 +154,9 @@ class ScanKernel final : public Kernel {
     const int64_t strips = x.num_elements() / (s.n * s.inner) * ((s.inner + kStrip - 1) / kStrip);
     const double cost = (kind == Kind::kLogSumExp ? 20.0 : 1.0) * static_cast<double>(s.n) *
                         static_cast<double>(std::min(kStrip, s.inner));
-    ctx.ParallelFor(strips, cost, [&](int64_t begin, int64_t end) { scan_(x.raw(), y->raw(), s, begin, end); });
+    ctx.ParallelFor(
+        strips, cost, [&](int64_t begin, int64_t end) { scan_(x.raw(), y->raw(), s, begin, end); },
+        s.inner == 1 ? kLinesTogether : 1);
     return OkStatus();
   }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <limits>
+#include <cstring>
 
 #include "millstream/graph/gradients/gradient.h"
+#include "millstream/math/conv/pool.h"
+#include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/gradients/relative.h"
 #include "millstream/ops/gradients/shape_of.h"
 #include "millstream/ops/nn/volume.h"
-#include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 namespace {
@@ -38,8 +38,32 @@ class PoolKernel : public Kernel {
   VolumeAttrs attrs_;
 };
 
+// A pool over volumes is one over images, those of all depths, and then one along the depth, over images whose lines
+// are the planes of the volume. Maxima are the same so; so are means, since the windows that a mean of means is of all
+// have as many voxels; and the first maximum in row order lies in the first plane that has it.
+struct Steps {
+  math::PoolShape planes, depths;
+  int64_t middle_size() const { return depths.batch * depths.in_height * depths.in_width * depths.channels; }
+};
+
+Steps StepsOf(const VolumeWindow& v, int64_t batch, int64_t channels) {
+  Steps steps;
+  math::PoolShape& p = steps.planes;
+  p.batch = batch * v.in[0], p.in_height = v.in[1], p.in_width = v.in[2], p.channels = channels;
+  p.out_height = v.out[1], p.out_width = v.out[2], p.window_height = v.window[1], p.window_width = v.window[2];
+  p.stride_height = v.strides[1], p.stride_width = v.strides[2], p.pad_top = v.before[1], p.pad_left = v.before[2];
+  math::PoolShape& d = steps.depths;
+  d.batch = batch, d.in_height = v.in[0], d.in_width = d.out_width = v.out[1] * v.out[2], d.channels = channels;
+  d.out_height = v.out[0], d.window_height = v.window[0], d.stride_height = v.strides[0], d.pad_top = v.before[0];
+  return steps;
+}
+
+StatusOr<Tensor> Middle(KernelContext& ctx, const Steps& steps) {
+  return ctx.AllocateTemp(DType::kFloat, Shape({steps.middle_size()}));
+}
+
 // Maxima or means over windows, of the voxels that are not padding.
-template <typename T, bool average>
+template <bool average>
 class Pool3D final : public PoolKernel {
  public:
   using PoolKernel::PoolKernel;
@@ -50,63 +74,17 @@ class Pool3D final : public PoolKernel {
     RETURN_IF_ERROR(Window(DimsOf(in), &v, &shape));
     ASSIGN_OR_RETURN(Tensor out, Allocate(ctx, shape));
     if (shape.num_elements() == 0) return OkStatus();
-    const int64_t channels = in.dim(4);
-    ctx.ParallelFor(
-        in.dim(0), static_cast<double>(v.positions() * v.taps() * channels), [&](int64_t begin, int64_t end) {
-          for (int64_t b = begin; b < end; ++b) {
-            One(v, channels, in.data<T>() + b * v.size() * channels, out.data<T>() + b * v.positions() * channels);
-          }
-        });
+    ASSIGN_OR_RETURN(const Tensor x, AsFloat(ctx, in));
+    ASSIGN_OR_RETURN(Tensor y, FloatFor(ctx, &out));
+    const Steps steps = StepsOf(v, in.dim(0), in.dim(4));
+    ASSIGN_OR_RETURN(Tensor middle, Middle(ctx, steps));
+    const auto pool = average ? &math::AvgPool<float> : &math::MaxPool<float>;
+    pool(steps.planes, x.data<float>(), middle.data<float>(), ctx.pool());
+    pool(steps.depths, middle.data<float>(), y.data<float>(), ctx.pool());
+    StoreFloat(ctx, y, &out);
     return Store(ctx, out);
   }
-
- private:
-  static void One(const VolumeWindow& v, int64_t channels, const T* in, T* out) {
-    std::vector<float> best(static_cast<size_t>(channels));
-    int64_t count = 0;
-    v.ForEachTap([&](int64_t position, int64_t tap, int64_t place) {
-      if (tap == 0) {
-        std::fill(best.begin(), best.end(), average ? 0.0f : -std::numeric_limits<float>::infinity());
-        count = 0;
-      }
-      if (place >= 0) {
-        ++count;
-        for (int64_t c = 0; c < channels; ++c) {
-          const float x = static_cast<float>(in[place * channels + c]);
-          best[c] = average ? best[c] + x : std::max(best[c], x);
-        }
-      }
-      if (tap + 1 < v.taps()) return;
-      for (int64_t c = 0; c < channels; ++c) {
-        out[position * channels + c] = static_cast<T>(average ? best[c] / static_cast<float>(count) : best[c]);
-      }
-    });
-  }
 };
-template <typename T>
-using MaxPool3D = Pool3D<T, false>;
-template <typename T>
-using AvgPool3D = Pool3D<T, true>;
-
-// Calls visit(input element, output element) for the first voxel of each window that is the maximum.
-template <typename T, typename Visit>
-void ForEachMaximum(const VolumeWindow& v, const Tensor& in, const Tensor& out, Visit visit) {
-  const int64_t channels = in.dim(4);
-  std::vector<bool> done(static_cast<size_t>(channels));
-  for (int64_t b = 0; out.num_elements() > 0 && b < in.dim(0); ++b) {
-    const int64_t volume = b * v.size() * channels, result = b * v.positions() * channels;
-    v.ForEachTap([&](int64_t position, int64_t tap, int64_t place) {
-      if (tap == 0) std::fill(done.begin(), done.end(), false);
-      if (place < 0) return;
-      for (int64_t c = 0; c < channels; ++c) {
-        const int64_t i = volume + place * channels + c, o = result + position * channels + c;
-        if (done[c] || static_cast<float>(in.data<T>()[i]) != static_cast<float>(out.data<T>()[o])) continue;
-        visit(i, o);
-        done[c] = true;
-      }
-    });
-  }
-}
 
 Status CheckShape(const char* name, const Tensor& t, const Shape& shape) {
   if (t.shape() == shape) return OkStatus();
@@ -114,52 +92,60 @@ Status CheckShape(const char* name, const Tensor& t, const Shape& shape) {
                                  t.shape().ToString());
 }
 
-template <typename T>
+// Inputs: volumes, their maxima, gradient. The gradient goes to the first maximum of each window, or `second` comes
+// from there.
+template <bool second>
 class MaxPool3DGrad final : public PoolKernel {
  public:
   explicit MaxPool3DGrad(KernelInit& init) : PoolKernel(init) {
-    if (init.Attr<DType>("TInput") == init.Attr<DType>("T")) return;
+    if (second || init.Attr<DType>("TInput") == init.Attr<DType>("T")) return;
     init.Fail(errors::InvalidArgument("MaxPool3DGrad: volumes and gradients must be of one type"));
   }
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(const Tensor in, Input(ctx, 0));
-    ASSIGN_OR_RETURN(const Tensor out, Input(ctx, 1));
-    ASSIGN_OR_RETURN(const Tensor dy, Input(ctx, 2));
-    VolumeWindow v;
-    Shape shape;
-    RETURN_IF_ERROR(Window(DimsOf(in), &v, &shape));
-    RETURN_IF_ERROR(CheckShape("orig_output", out, shape));
-    RETURN_IF_ERROR(CheckShape("grad", dy, shape));
-    ASSIGN_OR_RETURN(Tensor dx, Allocate(ctx, in.shape()));
-    std::vector<float> sums(static_cast<size_t>(in.num_elements()), 0);
-    ForEachMaximum<T>(v, in, out, [&](int64_t i, int64_t o) { sums[i] += static_cast<float>(dy.data<T>()[o]); });
-    std::copy(sums.begin(), sums.end(), dx.data<T>());
-    return Store(ctx, dx);
-  }
-};
-
-// The gradient of that: of each window, the gradient at its first maximum.
-template <typename T>
-class MaxPool3DGradGrad final : public PoolKernel {
- public:
-  using PoolKernel::PoolKernel;
-  Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const Tensor in, Input(ctx, 0));
-    ASSIGN_OR_RETURN(const Tensor out, Input(ctx, 1));
+    ASSIGN_OR_RETURN(const Tensor pooled, Input(ctx, 1));
     ASSIGN_OR_RETURN(const Tensor grad, Input(ctx, 2));
     VolumeWindow v;
     Shape shape;
     RETURN_IF_ERROR(Window(DimsOf(in), &v, &shape));
-    RETURN_IF_ERROR(CheckShape("orig_output", out, shape));
-    RETURN_IF_ERROR(CheckShape("grad", grad, in.shape()));
-    ASSIGN_OR_RETURN(Tensor result, Allocate(ctx, shape));
-    std::fill_n(result.data<T>(), result.num_elements(), T(0));
-    ForEachMaximum<T>(v, in, out, [&](int64_t i, int64_t o) { result.data<T>()[o] = grad.data<T>()[i]; });
-    return Store(ctx, result);
+    RETURN_IF_ERROR(CheckShape("orig_output", pooled, shape));
+    RETURN_IF_ERROR(CheckShape("grad", grad, second ? in.shape() : shape));
+    ASSIGN_OR_RETURN(Tensor out, Allocate(ctx, second ? shape : in.shape()));
+    if (out.num_elements() == 0) return OkStatus();
+    if (shape.num_elements() == 0) {
+      std::memset(out.raw(), 0, out.ByteSize());
+      return Store(ctx, out);
+    }
+    RETURN_IF_ERROR(Run(ctx, StepsOf(v, in.dim(0), in.dim(4)), {in, pooled, grad}, &out));
+    return Store(ctx, out);
+  }
+
+ private:
+  struct Operands {
+    const Tensor &in, &pooled, &grad;
+  };
+  static Status Run(KernelContext& ctx, const Steps& steps, const Operands& o, Tensor* out) {
+    ASSIGN_OR_RETURN(const Tensor in, AsFloat(ctx, o.in));
+    ASSIGN_OR_RETURN(const Tensor pooled, AsFloat(ctx, o.pooled));
+    ASSIGN_OR_RETURN(const Tensor grad, AsFloat(ctx, o.grad));
+    ASSIGN_OR_RETURN(Tensor result, FloatFor(ctx, out));
+    ASSIGN_OR_RETURN(Tensor maxima, Middle(ctx, steps));
+    ASSIGN_OR_RETURN(Tensor middle, Middle(ctx, steps));
+    const float *x = in.data<float>(), *y = pooled.data<float>(), *g = grad.data<float>();
+    float *m = maxima.data<float>(), *between = middle.data<float>(), *to = result.data<float>();
+    math::MaxPool(steps.planes, x, m, ctx.pool());
+    if (second) {
+      math::MaxPoolGradGrad(steps.planes, x, m, g, between, ctx.pool());
+      math::MaxPoolGradGrad(steps.depths, m, y, between, to, ctx.pool());
+    } else {
+      math::MaxPoolGrad(steps.depths, m, y, g, between, ctx.pool());
+      math::MaxPoolGrad(steps.planes, x, m, between, to, ctx.pool());
+    }
+    StoreFloat(ctx, result, out);
+    return OkStatus();
   }
 };
 
-template <typename T>
 class AvgPool3DGrad final : public PoolKernel {
  public:
   using PoolKernel::PoolKernel;
@@ -172,27 +158,21 @@ class AvgPool3DGrad final : public PoolKernel {
     Shape shape;
     if (in.size() != 5) return errors::InvalidArgument("orig_input_shape must be of length 5");
     RETURN_IF_ERROR(Window(in, &v, &shape));
-    if (!(dy.shape() == shape)) {
-      return errors::InvalidArgument("Expected grad shape to be ", shape.ToString(), ", but got ",
-                                     dy.shape().ToString());
-    }
+    RETURN_IF_ERROR(CheckShape("grad", dy, shape));
     ASSIGN_OR_RETURN(const Shape in_shape, MakeShape(in));
     ASSIGN_OR_RETURN(Tensor dx, Allocate(ctx, in_shape));
-    std::vector<float> sums(static_cast<size_t>(in_shape.num_elements()), 0);
-    const int64_t channels = in[4];
-    std::vector<int64_t> counts(static_cast<size_t>(v.positions()), 0);
-    v.ForEachTap([&](int64_t position, int64_t, int64_t place) { counts[position] += place >= 0 ? 1 : 0; });
-    for (int64_t b = 0; shape.num_elements() > 0 && b < in[0]; ++b) {
-      v.ForEachTap([&](int64_t position, int64_t, int64_t place) {
-        if (place < 0) return;
-        const auto n = static_cast<float>(counts[position]);
-        for (int64_t c = 0; c < channels; ++c) {
-          sums[(b * v.size() + place) * channels + c] +=
-              static_cast<float>(dy.data<T>()[(b * v.positions() + position) * channels + c]) / n;
-        }
-      });
+    if (dx.num_elements() == 0) return OkStatus();
+    if (shape.num_elements() == 0) {
+      std::memset(dx.raw(), 0, dx.ByteSize());
+      return Store(ctx, dx);
     }
-    std::copy(sums.begin(), sums.end(), dx.data<T>());
+    const Steps steps = StepsOf(v, in[0], in[4]);
+    ASSIGN_OR_RETURN(const Tensor g, AsFloat(ctx, dy));
+    ASSIGN_OR_RETURN(Tensor result, FloatFor(ctx, &dx));
+    ASSIGN_OR_RETURN(Tensor middle, Middle(ctx, steps));
+    math::AvgPoolGrad(steps.depths, g.data<float>(), middle.data<float>(), ctx.pool());
+    math::AvgPoolGrad(steps.planes, middle.data<float>(), result.data<float>(), ctx.pool());
+    StoreFloat(ctx, result, &dx);
     return Store(ctx, dx);
   }
 };
@@ -261,7 +241,7 @@ OP("MaxPool3D")
     .Attr("T: {half, bfloat16, float}")
     .Shape(PoolShape)
     .Gradient(MaxGrad)
-    .Cpu<MaxPool3D>(PoolTypes{})
+    .CpuFor<Pool3D<false>>(PoolTypes{})
     .Doc("Maxima over windows of volumes.");
 
 OP("MaxPool3DGrad")
@@ -274,7 +254,7 @@ OP("MaxPool3DGrad")
     .Attr("TInput: {half, bfloat16, float} = DT_FLOAT")
     .Shape(UnchangedShape)
     .Gradient(MaxGradGrad)
-    .Cpu<MaxPool3DGrad>(PoolTypes{})
+    .CpuFor<MaxPool3DGrad<false>>(PoolTypes{})
     .Doc("The gradient of MaxPool3D.");
 
 OP("MaxPool3DGradGrad")
@@ -286,7 +266,7 @@ OP("MaxPool3DGradGrad")
     .Attr("T: realnumbertype")
     .Shape(GradGradShape)
     .Gradient(MaxGradGradGrad)
-    .Cpu<MaxPool3DGradGrad>(PoolTypes{})
+    .CpuFor<MaxPool3DGrad<true>>(PoolTypes{})
     .Doc("The gradient of MaxPool3DGrad: of each window, the gradient at its first maximum.");
 
 OP("AvgPool3D")
@@ -296,7 +276,7 @@ OP("AvgPool3D")
     .Attr("T: {half, bfloat16, float, double}")
     .Shape(PoolShape)
     .Gradient(AvgGrad)
-    .Cpu<AvgPool3D>(PoolTypes{})
+    .CpuFor<Pool3D<true>>(PoolTypes{})
     .Doc("Means over windows of volumes.");
 
 OP("AvgPool3DGrad")
@@ -307,7 +287,7 @@ OP("AvgPool3DGrad")
     .Attr("T: {half, bfloat16, float, double}")
     .Shape(AvgGradShape)
     .Gradient(AvgGradGrad)
-    .Cpu<AvgPool3DGrad>(PoolTypes{})
+    .CpuFor<AvgPool3DGrad>(PoolTypes{})
     .HostMemory("orig_input_shape")
     .Doc("The gradient of AvgPool3D.");
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/math/functions/vector_double.h"
+#include "millstream/math/vector_double.h"
 #include "millstream/ops/nn/activation.h"
 
 namespace millstream {

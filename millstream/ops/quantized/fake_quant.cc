@@ -4,6 +4,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/graph/gradients/gradient.h"
+#include "millstream/math/simd.h"
 #include "millstream/ops/gradients/relative.h"
 
 namespace millstream {
@@ -22,11 +23,69 @@ struct Range {
     min = (first - moved) * scale;
     max = (last - moved) * scale;
   }
-  float Quantize(float x) const {
-    const float clamped = std::min(std::max(x, min), max) - min;
-    return std::floor(clamped * inverse + 0.5f) * scale + min;
-  }
 };
+
+MILLSTREAM_ALWAYS_INLINE float Quantize(float x, const Range& r) {
+  const float above = x < r.min ? r.min : x;
+  const float clamped = (r.max < above ? r.max : above) - r.min;
+  return std::floor(clamped * r.inverse + 0.5f) * r.scale + r.min;
+}
+
+constexpr double kElementCost = 0.3;  // nanoseconds
+
+// y = the quantized x of n elements of one range. Min and max that are both zero make an empty one.
+void QuantizeAll(const float* x, int64_t n, const Range& r, bool empty, float* y) {
+  if (empty) return static_cast<void>(std::fill_n(y, n, 0.0f));
+  simd::For<float>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { y[i] = Quantize(x[i], r); });
+}
+// The same for a row of elements of different ranges.
+void QuantizeRow(const float* x, int64_t n, const Range* r, float* y) {
+  simd::For<float>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { y[i] = Quantize(x[i], r[i]); });
+}
+
+// What goes to the two ends of a range.
+struct EndGrads {
+  double low = 0, high = 0;
+};
+
+// dx = dy where x is inside of the range. Returns what goes to its ends.
+EndGrads PassInside(const float* x, const float* dy, int64_t n, const Range& r, float* dx) {
+  return simd::Run<float>([=]() MILLSTREAM_INLINE_LAMBDA {
+    constexpr int kLanes = 32;
+    constexpr int64_t kBlock = 4096;  // elements that are added up as float
+    EndGrads ends;
+    for (int64_t first = 0; first < n; first += kBlock) {
+      const int64_t last = std::min(n, first + kBlock);
+      float low[kLanes] = {}, high[kLanes] = {};
+      const auto pass = [=](int64_t i, float* to_low, float* to_high) MILLSTREAM_INLINE_LAMBDA {
+        const float d = dy[i];
+        const bool below = x[i]<r.min, above = x[i]> r.max;
+        *to_low += below ? d : 0.0f;
+        *to_high += above ? d : 0.0f;
+        dx[i] = below || above ? 0.0f : d;
+      };
+      int64_t i = first;
+      for (; i + kLanes <= last; i += kLanes) {
+        MILLSTREAM_INDEPENDENT_LOOP
+        for (int l = 0; l < kLanes; ++l) pass(i + l, low + l, high + l);
+      }
+      for (; i < last; ++i) pass(i, low, high);
+      for (int l = 0; l < kLanes; ++l) ends.low += low[l], ends.high += high[l];
+    }
+    return ends;
+  });
+}
+
+// The same for a row of elements of different ranges, whose ends have sums of their own.
+void PassRowInside(const float* x, const float* dy, int64_t n, const Range* r, float* dx, float* low, float* high) {
+  simd::For<float>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
+    const float d = dy[i];
+    const bool below = x[i]<r[i].min, above = x[i]> r[i].max;
+    low[i] += below ? d : 0.0f;
+    high[i] += above ? d : 0.0f;
+    dx[i] = below || above ? 0.0f : d;
+  });
+}
 
 // Reads the attributes that all of these ops have.
 class QuantKernel : public Kernel {
@@ -83,12 +142,21 @@ class FakeQuant final : public QuantKernel {
     std::vector<Range> ranges;
     RETURN_IF_ERROR(Ranges(ctx, in, kVars ? 1 : -1, kPerChannel, &ranges));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
-    const auto n = static_cast<int64_t>(ranges.size());
-    for (int64_t i = 0; i < in.num_elements(); ++i) {
-      const Range& r = ranges[i % n];
-      const bool empty = !(r.scale > 0) && kVars && !kPerChannel;  // min and max are both zero
-      out->data<float>()[i] = empty ? 0 : r.Quantize(in.data<float>()[i]);
+    if (in.num_elements() == 0) return OkStatus();
+    const float* x = in.data<float>();
+    float* y = out->data<float>();
+    if (!kPerChannel) {
+      const Range& r = ranges[0];
+      const bool empty = kVars && !(r.scale > 0);
+      ctx.ParallelFor(
+          in.num_elements(), kElementCost,
+          [&](int64_t begin, int64_t end) { QuantizeAll(x + begin, end - begin, r, empty, y + begin); }, 64);
+      return OkStatus();
     }
+    const auto n = static_cast<int64_t>(ranges.size());
+    ctx.ParallelFor(in.num_elements() / n, kElementCost * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) QuantizeRow(x + row * n, n, ranges.data(), y + row * n);
+    });
     return OkStatus();
   }
 };
@@ -106,15 +174,17 @@ class FakeQuantGrad final : public QuantKernel {
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, in.shape()));
     const auto n = static_cast<int64_t>(ranges.size());
     std::vector<float> low(ranges.size(), 0), high(ranges.size(), 0);
-    for (int64_t i = 0; i < in.num_elements(); ++i) {
-      const Range& r = ranges[i % n];
-      const float x = in.data<float>()[i], d = dy.data<float>()[i];
-      const bool below = x<r.min, above = x> r.max;
-      const bool empty = !(r.scale > 0) && kVars && !kPerChannel;
-      dx->data<float>()[i] = empty || (!below && !above) ? d : 0;
-      if (empty) continue;
-      if (below) low[i % n] += d;
-      if (above) high[i % n] += d;
+    if (in.num_elements() > 0) {
+      if (kPerChannel) {
+        PassRows(in.data<float>(), dy.data<float>(), in.num_elements() / n, ranges, dx->data<float>(), &low, &high);
+      } else if (kVars && !(ranges[0].scale > 0)) {  // min and max are both zero
+        std::copy_n(dy.data<float>(), dy.num_elements(), dx->data<float>());
+      } else {
+        const EndGrads ends =
+            PassAll(ctx, in.data<float>(), dy.data<float>(), in.num_elements(), ranges[0], dx->data<float>());
+        low[0] = static_cast<float>(ends.low);
+        high[0] = static_cast<float>(ends.high);
+      }
     }
     if constexpr (kVars) {
       const Shape shape = kPerChannel ? Shape({n}) : Shape();
@@ -124,6 +194,30 @@ class FakeQuantGrad final : public QuantKernel {
       std::copy(high.begin(), high.end(), dhigh->data<float>());
     }
     return OkStatus();
+  }
+
+ private:
+  // Chunks have sums of their own, which depend on the size alone and are added up in order.
+  static EndGrads PassAll(KernelContext& ctx, const float* x, const float* dy, int64_t n, const Range& r, float* dx) {
+    constexpr int64_t kMaxChunks = 16, kLeastChunk = 1 << 14;
+    const int64_t chunk = std::max(kLeastChunk, (n + kMaxChunks - 1) / kMaxChunks), chunks = (n + chunk - 1) / chunk;
+    EndGrads parts[kMaxChunks], ends;
+    ctx.ParallelFor(chunks, kElementCost * static_cast<double>(chunk), [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        const int64_t first = c * chunk;
+        parts[c] = PassInside(x + first, dy + first, std::min(chunk, n - first), r, dx + first);
+      }
+    });
+    for (int64_t c = 0; c < chunks; ++c) ends.low += parts[c].low, ends.high += parts[c].high;
+    return ends;
+  }
+  // On this thread: the sums of each channel go over all rows.
+  static void PassRows(const float* x, const float* dy, int64_t rows, const std::vector<Range>& ranges, float* dx,
+                       std::vector<float>* low, std::vector<float>* high) {
+    const auto n = static_cast<int64_t>(ranges.size());
+    for (int64_t at = 0; at < rows * n; at += n) {
+      PassRowInside(x + at, dy + at, n, ranges.data(), dx + at, low->data(), high->data());
+    }
   }
 };
 

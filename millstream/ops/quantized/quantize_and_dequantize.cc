@@ -5,6 +5,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/graph/gradients/gradient.h"
+#include "millstream/math/simd.h"
 
 // Rounds values to those that integers of a few bits can stand for, and keeps them as floats.
 namespace millstream {
@@ -44,12 +45,62 @@ struct Scale {
       min = first * inverse;
     }
   }
-  T Apply(T x, const QuantOptions& o) const {
-    if (o.range_given) x = std::max(std::min(x, max), min);
-    const T scaled = x * scale;
-    return (o.half_up ? std::floor(scaled + T(0.5)) : std::nearbyint(scaled)) * inverse;
-  }
 };
+
+// The two ways to round, with and without limits to the values, are loops of their own.
+template <bool half_up, bool clamped, typename T>
+MILLSTREAM_ALWAYS_INLINE T Rounded(T x, const Scale<T>& s) {
+  const T below = s.max < x ? s.max : x;
+  const T inside = clamped ? (below < s.min ? s.min : below) : x;
+  const T scaled = inside * s.scale;
+  return (half_up ? std::floor(scaled + T(0.5)) : std::nearbyint(scaled)) * s.inverse;
+}
+template <bool half_up, bool clamped, typename T>
+void RoundAll(const T* x, int64_t n, const Scale<T>& s, T* y) {
+  simd::For<T>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { y[i] = Rounded<half_up, clamped>(x[i], s); });
+}
+template <typename T>
+void Round(const T* x, int64_t n, const Scale<T>& s, const QuantOptions& o, T* y) {
+  if (o.half_up) {
+    return o.range_given ? RoundAll<true, true>(x, n, s, y) : RoundAll<true, false>(x, n, s, y);
+  }
+  return o.range_given ? RoundAll<false, true>(x, n, s, y) : RoundAll<false, false>(x, n, s, y);
+}
+
+// The least and the largest of n values and of *low and *high.
+template <typename T>
+void FindLimits(const T* x, int64_t n, T* low, T* high) {
+  struct Limits {
+    T low, high;
+  };
+  const Limits before{*low, *high};
+  const Limits found = simd::Run<T>([=]() MILLSTREAM_INLINE_LAMBDA {
+    constexpr int kLanes = 32;
+    T least[kLanes], most[kLanes];
+    for (int l = 0; l < kLanes; ++l) least[l] = before.low, most[l] = before.high;
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      MILLSTREAM_INDEPENDENT_LOOP
+      for (int l = 0; l < kLanes; ++l) {
+        const T v = x[i + l];
+        least[l] = v < least[l] ? v : least[l];
+        most[l] = most[l] < v ? v : most[l];
+      }
+    }
+    Limits all = before;
+    for (int l = 0; l < kLanes; ++l) {
+      all.low = std::min(all.low, least[l]);
+      all.high = std::max(all.high, most[l]);
+    }
+    for (; i < n; ++i) {
+      all.low = std::min(all.low, x[i]);
+      all.high = std::max(all.high, x[i]);
+    }
+    return all;
+  });
+  *low = found.low;
+  *high = found.high;
+}
 
 // A tensor seen as [outer, channels, inner]; one channel if there is no axis (-1).
 struct Channels {
@@ -86,24 +137,21 @@ Status CheckLimit(const Tensor& limit, const char* name, int64_t axis, int64_t c
 }
 
 template <typename T>
-void QuantizeChannel(const Channels& c, int64_t channel, T low, T high, int64_t bits, const QuantOptions& o, const T* x,
-                     T* y) {
-  const auto each = [&](auto fn) {
-    for (int64_t i = 0; i < c.outer; ++i) {
-      const int64_t begin = (i * c.count + channel) * c.inner;
-      for (int64_t k = begin; k < begin + c.inner; ++k) fn(k);
-    }
-  };
+void QuantizeChannel(const KernelContext& ctx, const Channels& c, int64_t channel, T low, T high, int64_t bits,
+                     const QuantOptions& o, const T* x, T* y) {
+  const auto begin_of = [&](int64_t i) { return (i * c.count + channel) * c.inner; };
   if (!o.range_given) {
     low = std::numeric_limits<T>::infinity();
     high = -low;
-    each([&](int64_t k) {
-      low = std::min(low, x[k]);
-      high = std::max(high, x[k]);
-    });
+    for (int64_t i = 0; i < c.outer; ++i) FindLimits(x + begin_of(i), c.inner, &low, &high);
   }
   const Scale<T> scale(low, high, bits, o);
-  each([&](int64_t k) { y[k] = scale.Apply(x[k], o); });
+  for (int64_t i = 0; i < c.outer; ++i) {
+    const int64_t at = begin_of(i);
+    ctx.ParallelFor(
+        c.inner, 0.3, [&](int64_t begin, int64_t end) { Round(x + at + begin, end - begin, scale, o, y + at + begin); },
+        64);
+  }
 }
 
 // All versions: the range is inputs 1 and 2 (in the first version attributes), the number of bits an attribute or
@@ -151,7 +199,7 @@ class QuantizeAndDequantize final : public Kernel {
     if (input.num_elements() == 0) return OkStatus();
     for (int64_t i = 0; i < c.count; ++i) {
       const int64_t limit = options_.range_given ? i : 0;
-      QuantizeChannel<T>(c, i, low[limit], high[limit], bits, options_, input.data<T>(), out->data<T>());
+      QuantizeChannel<T>(ctx, c, i, low[limit], high[limit], bits, options_, input.data<T>(), out->data<T>());
     }
     return OkStatus();
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <charconv>
 #include <cstdio>
 
 #include "millstream/framework/op.h"
@@ -9,6 +10,7 @@ namespace millstream {
 namespace {
 
 constexpr int64_t kMaxWidth = 1 << 16;
+constexpr double kElementCost = 60;  // nanoseconds
 
 template <typename... Args>
 std::string Format(const std::string& format, Args... args) {
@@ -22,6 +24,13 @@ std::string Format(const std::string& format, Args... args) {
   std::snprintf(large.data(), large.size() + 1, format.c_str(), args...);
 #pragma GCC diagnostic pop
   return large;
+}
+
+// What printf makes of it by "%f".
+std::string Fixed(double v) {
+  char text[384];  // the largest double has 309 digits before the point
+  const auto end = std::to_chars(text, text + sizeof(text), v, std::chars_format::fixed, 6);
+  return std::string(text, end.ptr);
 }
 
 // The attributes as one printf format, made once.
@@ -54,6 +63,7 @@ class AsString final : public Kernel {
       format_ += shortest ? "g" : scientific ? "e" : "f";
     else
       format_ += type == DType::kUint64 ? "llu" : "lld";
+    plain_ = format_ == "%f" || format_ == "%lld" || format_ == "%llu";
     if (IsComplex(type)) format_ = absl::StrCat("(", format_, ",", format_, ")");
   }
 
@@ -62,7 +72,11 @@ class AsString final : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
     DispatchOver(Join<PodTypes, Types<std::string, Variant>>{}, in.dtype(), [&](auto type) {
       using T = typename decltype(type)::type;
-      for (int64_t i = 0; i < in.num_elements(); ++i) out->data<std::string>()[i] = Text(in.data<T>()[i]);
+      const T* from = in.data<T>();
+      std::string* to = out->data<std::string>();
+      ctx.ParallelFor(in.num_elements(), kElementCost, [=, this](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) to[i] = Text(from[i]);
+      });
     });
     return OkStatus();
   }
@@ -79,18 +93,21 @@ class AsString final : public Kernel {
     } else if constexpr (kIsComplex<T>) {
       return Format(format_, static_cast<double>(v.real()), static_cast<double>(v.imag()));
     } else if constexpr (std::is_integral_v<T>) {
+      if (plain_) return absl::StrCat(v);
       if constexpr (std::is_same_v<T, uint64_t>)
         return Format(format_, static_cast<unsigned long long>(v));
       else
         return Format(format_, static_cast<long long>(v));
     } else if constexpr (std::is_same_v<T, double>) {
-      return Format(format_, v);
+      return plain_ ? Fixed(v) : Format(format_, v);
     } else {
-      return Format(format_, static_cast<double>(static_cast<float>(v)));
+      const auto wide = static_cast<double>(static_cast<float>(v));
+      return plain_ ? Fixed(wide) : Format(format_, wide);
     }
   }
 
   std::string format_;
+  bool plain_ = false;  // no attribute differs from its default
 };
 
 OP("AsString")

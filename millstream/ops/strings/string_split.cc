@@ -9,44 +9,40 @@ namespace {
 
 using Pieces = std::vector<absl::string_view>;
 
-// Each character of `delimiters` separates; without any, every byte is a piece.
-Pieces SplitAtAny(absl::string_view s, absl::string_view delimiters, bool skip_empty) {
-  Pieces pieces;
+// Each character of `delimiters` separates; without any, every byte is a piece. Pieces are appended.
+void SplitAtAny(absl::string_view s, absl::string_view delimiters, bool skip_empty, Pieces* pieces) {
   if (delimiters.empty()) {
-    for (size_t i = 0; i < s.size(); ++i) pieces.push_back(s.substr(i, 1));
-    return pieces;
+    for (size_t i = 0; i < s.size(); ++i) pieces->push_back(s.substr(i, 1));
+    return;
   }
   for (size_t begin = 0; !s.empty() && begin <= s.size();) {
-    const size_t end = std::min(s.find_first_of(delimiters, begin), s.size());
-    if (!skip_empty || end > begin) pieces.push_back(s.substr(begin, end - begin));
+    const size_t found = delimiters.size() == 1 ? s.find(delimiters[0], begin) : s.find_first_of(delimiters, begin);
+    const size_t end = std::min(found, s.size());
+    if (!skip_empty || end > begin) pieces->push_back(s.substr(begin, end - begin));
     begin = end + 1;
   }
-  return pieces;
 }
 
 // As Python splits: at most `limit` times (negative: no limit); without a separator, at runs of white space.
-Pieces SplitLikePython(absl::string_view s, absl::string_view separator, int64_t limit) {
-  if (limit == 0) return {s};
-  Pieces pieces;
-  const auto last = [&] { return limit > 0 && static_cast<int64_t>(pieces.size()) == limit; };
+void SplitLikePython(absl::string_view s, absl::string_view separator, int64_t limit, Pieces* pieces) {
+  if (limit == 0) return pieces->push_back(s);
+  const size_t before = pieces->size();
+  const auto last = [&] { return limit > 0 && static_cast<int64_t>(pieces->size() - before) == limit; };
   if (separator.empty()) {
     s = absl::StripLeadingAsciiWhitespace(s);
     while (!s.empty()) {
       const auto space = std::find_if(s.begin(), s.end(), [](char c) { return absl::ascii_isspace(c); });
       const auto n = static_cast<size_t>(space - s.begin());
-      pieces.push_back(s.substr(0, n));
+      pieces->push_back(s.substr(0, n));
       s = absl::StripLeadingAsciiWhitespace(s.substr(n));
-      if (last()) {
-        pieces.push_back(s);  // the rest, be it empty
-        break;
-      }
+      if (last()) return pieces->push_back(s);  // the rest, be it empty
     }
-    return pieces;
+    return;
   }
   for (;;) {
     const size_t at = last() ? absl::string_view::npos : s.find(separator);
-    pieces.push_back(s.substr(0, at));
-    if (at == absl::string_view::npos) return pieces;
+    pieces->push_back(s.substr(0, at));
+    if (at == absl::string_view::npos) return;
     s.remove_prefix(at + separator.size());
   }
 }
@@ -61,25 +57,30 @@ Status SplitAll(KernelContext& ctx, const char* what, Split split) {
   if (separator.rank() != 0) {
     return errors::InvalidArgument(what, " must be a scalar, got shape: ", separator.shape().ToString());
   }
-  std::vector<Pieces> rows;
-  int64_t total = 0, longest = 0;
+  Pieces pieces;
+  std::vector<size_t> ends;  // of the pieces of each string
+  ends.reserve(static_cast<size_t>(in.num_elements()));
+  size_t longest = 0;
   for (const std::string& s : in.flat<std::string>()) {
-    rows.push_back(split(s, separator.data<std::string>()[0]));
-    total += static_cast<int64_t>(rows.back().size());
-    longest = std::max(longest, static_cast<int64_t>(rows.back().size()));
+    const size_t before = pieces.size();
+    split(s, separator.data<std::string>()[0], &pieces);
+    ends.push_back(pieces.size());
+    longest = std::max(longest, pieces.size() - before);
   }
+  const auto total = static_cast<int64_t>(pieces.size());
   ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, Shape({total, 2})));
   ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, Shape({total})));
   ASSIGN_OR_RETURN(Tensor * shape, ctx.AllocateOutput(2, Shape({2})));
   shape->data<int64_t>()[0] = in.num_elements();
-  shape->data<int64_t>()[1] = longest;
+  shape->data<int64_t>()[1] = static_cast<int64_t>(longest);
   int64_t* index = indices->data<int64_t>();
   std::string* value = values->data<std::string>();
-  for (size_t i = 0; i < rows.size(); ++i) {
-    for (size_t j = 0; j < rows[i].size(); ++j) {
-      *index++ = static_cast<int64_t>(i);
-      *index++ = static_cast<int64_t>(j);
-      *value++ = std::string(rows[i][j]);
+  size_t at = 0;
+  for (size_t row = 0; row < ends.size(); ++row) {
+    for (const size_t begin = at; at < ends[row]; ++at) {
+      *index++ = static_cast<int64_t>(row);
+      *index++ = static_cast<int64_t>(at - begin);
+      value[at].assign(pieces[at].data(), pieces[at].size());
     }
   }
   return OkStatus();
@@ -89,8 +90,8 @@ class StringSplit : public Kernel {
  public:
   explicit StringSplit(KernelInit& init) : skip_empty_(init.Attr<bool>("skip_empty")) {}
   Status Compute(KernelContext& ctx) override {
-    return SplitAll(ctx, "delimiter", [this](absl::string_view s, absl::string_view delimiters) {
-      return SplitAtAny(s, delimiters, skip_empty_);
+    return SplitAll(ctx, "delimiter", [this](absl::string_view s, absl::string_view delimiters, Pieces* pieces) {
+      SplitAtAny(s, delimiters, skip_empty_, pieces);
     });
   }
 
@@ -102,8 +103,8 @@ class StringSplitV2 : public Kernel {
  public:
   explicit StringSplitV2(KernelInit& init) : limit_(init.Attr<int64_t>("maxsplit")) {}
   Status Compute(KernelContext& ctx) override {
-    return SplitAll(ctx, "sep", [this](absl::string_view s, absl::string_view separator) {
-      return SplitLikePython(s, separator, limit_);
+    return SplitAll(ctx, "sep", [this](absl::string_view s, absl::string_view separator, Pieces* pieces) {
+      SplitLikePython(s, separator, limit_, pieces);
     });
   }
 

@@ -35,6 +35,14 @@ class Substr : public Kernel {
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
+    if (pos.rank() == 0) {
+      const std::string* from = in.data<std::string>();
+      std::string* to = out->data<std::string>();
+      for (int64_t i = 0; i < shape.num_elements(); ++i) {
+        RETURN_IF_ERROR(Cut(from[i], positions[0], lengths[0], i, to + i));
+      }
+      return OkStatus();
+    }
     const BroadcastMap in_map(in.shape(), shape), pos_map(pos.shape(), shape);
     for (int64_t i = 0; i < shape.num_elements(); ++i) {
       const int64_t at = in_map.Offset(i), p = pos_map.Offset(i);
@@ -53,7 +61,7 @@ class Substr : public Kernel {
     const int64_t begin = pos < 0 ? pos + size : pos;
     const int64_t n = std::min(std::max<int64_t>(len, 0), size - begin);
     if (!characters_) {
-      *out = std::string(s.substr(static_cast<size_t>(begin), static_cast<size_t>(n)));
+      out->assign(s.data() + begin, static_cast<size_t>(n));
     } else {
       const size_t first = CharacterStart(s, begin);
       const absl::string_view rest = first == absl::string_view::npos ? "" : s.substr(first);

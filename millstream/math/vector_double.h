@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_MATH_FUNCTIONS_VECTOR_DOUBLE_H_
-#define MILLSTREAM_MATH_FUNCTIONS_VECTOR_DOUBLE_H_
+#ifndef MILLSTREAM_MATH_VECTOR_DOUBLE_H_
+#define MILLSTREAM_MATH_VECTOR_DOUBLE_H_
 
 #include <bit>
 #include <cmath>
@@ -149,4 +149,4 @@ MILLSTREAM_ALWAYS_INLINE float Softplus(float x) { return math::Softplus(x); }
 
 }  // namespace millstream::math::wide
 
-#endif  // MILLSTREAM_MATH_FUNCTIONS_VECTOR_DOUBLE_H_
+#endif  // MILLSTREAM_MATH_VECTOR_DOUBLE_H_
