@@ -103,6 +103,58 @@ TEST(HostileDatasetsTest, BuffersWithoutBounds) {
   }
 }
 
+// Takes elements until memory has run out, which one of them says: then there is room again, and another element must
+// come at once, not after thousands that say the same.
+Status FillAndTake(Session& session, const std::string& next) {
+  std::vector<Tensor> out;
+  Status status;
+  while (status.ok()) status = session.Run({}, {next}, {}, &out);
+  if (!absl::IsResourceExhausted(status)) return status;
+  for (int i = 0; i < 5 && absl::IsResourceExhausted(status); ++i) status = session.Run({}, {next}, {}, &out);
+  return status;
+}
+
+TEST(HostileDatasetsTest, BuffersThatFillWithErrors) {
+  constexpr int64_t kBuffer = int64_t{1} << 62, kRows = 1 << 16;
+  const AttrValue unknown = std::vector<PartialShape>{PartialShape::Unknown()};
+  const auto batches = [&](const Scope& s) {
+    return s.Op("BatchDatasetV2", {Range(s, std::numeric_limits<int64_t>::max()), s.Const(kRows), s.Const(false)},
+                {{"output_types", kTypes}, {"output_shapes", unknown}});
+  };
+  ExpectSurvives({kOk}, [&] {
+    Scope s = Scope::Root();
+    const Output ahead =
+        s.Op("PrefetchDataset", {batches(s), s.Const(kBuffer)}, {{"output_types", kTypes}, {"output_shapes", unknown}});
+    const Output iterator =
+        s.Op("IteratorV2", {},
+             {{"output_types", kTypes}, {"output_shapes", unknown}, {"shared_name", ""}, {"container", ""}});
+    s.WithOpName("make").Add("MakeIterator", {ahead, iterator});
+    s.WithOpName("next").Add("IteratorGetNext", {iterator}, {{"output_types", kTypes}, {"output_shapes", unknown}});
+    RETURN_IF_ERROR(s.status());
+    ASSIGN_OR_RETURN(std::unique_ptr<Session> session, NewSession({}));
+    RETURN_IF_ERROR(session->Extend(*s.graph()));
+    RETURN_IF_ERROR(session->Run({}, {}, {"make"}, nullptr));
+    return FillAndTake(*session, "next:0");
+  });
+  ExpectSurvives({kOk}, [&] {
+    Scope s = Scope::Root();
+    const Output iterator = s.Op("MultiDeviceIterator", {},
+                                 {{"devices", std::vector<std::string>{"/cpu:0"}},
+                                  {"shared_name", "m"},
+                                  {"container", ""},
+                                  {"output_types", kTypes},
+                                  {"output_shapes", unknown}});
+    s.WithOpName("make").Add("MultiDeviceIteratorInit", {batches(s), iterator, s.Const(kBuffer)});
+    s.WithOpName("next").Op("MultiDeviceIteratorGetNextFromShard", {iterator, s.Const(0), s.Const<int64_t>(1)},
+                            {{"output_types", kTypes}, {"output_shapes", unknown}});
+    RETURN_IF_ERROR(s.status());
+    ASSIGN_OR_RETURN(std::unique_ptr<Session> session, NewSession({}));
+    RETURN_IF_ERROR(session->Extend(*s.graph()));
+    RETURN_IF_ERROR(session->Run({}, {}, {"make"}, nullptr));
+    return FillAndTake(*session, "next:0");
+  });
+}
+
 TEST(HostileDatasetsTest, CacheOfWhatNeverEnds) {
   ExpectSurvives({kResourceExhausted}, [] {
     Scope s = Scope::Root();
