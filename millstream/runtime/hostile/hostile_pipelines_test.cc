@@ -88,6 +88,34 @@ TEST(HostilePipelinesTest, GraphsThatAreNoPipelines) {
   }
 }
 
+// Batches of different ranks, which are cut into batches of another size, and types that are not those of the input.
+TEST(HostilePipelinesTest, BatchesOfOtherShapesAndTypes) {
+  const AttrValue unknown = std::vector<PartialShape>{PartialShape::Unknown()};
+  const AttrValue number = std::vector<DType>{DType::kInt64}, text = std::vector<DType>{DType::kString};
+  const auto whole = [&](const Scope& s, Shape shape) {
+    Tensor t(DType::kInt64, shape);
+    std::fill_n(t.data<int64_t>(), t.num_elements(), 7);
+    return s.Op("TensorDataset", {s.Const(t)}, {{"Toutput_types", number}, {"output_shapes", unknown}});
+  };
+  const auto rebatched = [&](const Scope& s, Output dataset, const AttrValue& types) {
+    const Output again = s.Op("RebatchDatasetV2", {dataset, s.Const(Tensor::Vector<int64_t>({1000})), s.Const(false)},
+                              {{"output_types", types}, {"output_shapes", unknown}});
+    return s.Op("DatasetToSingleElement", {again}, {{"output_types", types}, {"output_shapes", unknown}}).name();
+  };
+  for (const Shape& second : {Shape({3, 5}), Shape({3, 1 << 16}), Shape({3, 1, 1}), Shape({3, 0})}) {
+    ExpectSurvives({kInvalidArgument}, [&] {
+      Scope s = Scope::Root();
+      const Output both = s.Op("ConcatenateDataset", {whole(s, Shape({2})), whole(s, second)},
+                               {{"output_types", number}, {"output_shapes", unknown}});
+      return RunOnce(s, rebatched(s, both, number));
+    });
+  }
+  ExpectSurvives({kInvalidArgument}, [&] {
+    Scope s = Scope::Root();
+    return RunOnce(s, rebatched(s, whole(s, Shape({2})), text));
+  });
+}
+
 // Functions that give other elements than their datasets declare, to datasets that rely on that.
 TEST(HostilePipelinesTest, ElementsOfOtherTypesThanDeclared) {
   const auto number = [](const std::string& name, int value) {
