@@ -230,7 +230,7 @@ TEST(HostileStateTest, HashEmbeddings) {
 TEST(HostileStateTest, AHashEmbeddingOfOneKey) {
   ExpectSurvives({kResourceExhausted}, [] {
     Scope s = Scope::Root();
-    Output key = s.Const(Tensor::Vector<std::string>({std::string(15, 'k')}));
+    Output key = s.Const(Tensor::Vector<std::string>({std::string(16, 'k')}));
     for (int i = 0; i < 24; ++i) key = s.Op("StringJoin", {key, key});
     const Output rows = s.Op("HashEmbeddingLookup", {HashEmbedding(s, DType::kString, 1), key,
                                                      s.Const(Tensor::Vector<int64_t>({1})), s.Const<int64_t>(0)});
