@@ -30,7 +30,7 @@ class Reader {
   }
   // As many as the next byte says, times `unit`.
   std::string Bytes(size_t unit = 1) {
-    const size_t n = std::min<size_t>(Byte() * unit, left_.size());
+    const size_t asked = Byte() * unit, n = std::min(asked, left_.size());
     const std::string bytes(left_.substr(0, n));
     left_.remove_prefix(n);
     return bytes;
@@ -169,13 +169,17 @@ std::string FramesOf(absl::string_view script) {
         out += Http2Frame(kReset, 0, stream, BigEndian(in.Byte()));
         break;
       }
-      case 10:
-        out +=
-            Http2Frame(kSettings, 0, 0, std::string{'\0', static_cast<char>(in.Byte() % 9)} + BigEndian(in.Number()));
+      case 10: {
+        const std::string name = {'\0', static_cast<char>(in.Byte() % 9)};
+        out += Http2Frame(kSettings, 0, 0, name + BigEndian(in.Number()));
         break;
-      default:
-        out += in.Byte() % 2 == 0 ? Http2Frame(kPing, in.Byte() & 1, 0, "12345678")
-                                  : Http2Frame(kGoAway, 0, 0, BigEndian(in.Stream()) + BigEndian(in.Byte()));
+      }
+      default: {
+        const bool ping = in.Byte() % 2 == 0;
+        const uint8_t flags = in.Byte() & 1;
+        const std::string last = BigEndian(in.Stream());
+        out += ping ? Http2Frame(kPing, flags, 0, "12345678") : Http2Frame(kGoAway, 0, 0, last + BigEndian(in.Byte()));
+      }
     }
   }
   return out;
