@@ -103,67 +103,6 @@ TEST(HostileDatasetsTest, BuffersWithoutBounds) {
   }
 }
 
-// Waits until a buffer has filled the memory and then takes elements, of which one says so: then there is room again,
-// and another element must come at once, not after thousands that say the same. `megabyte` asks for memory.
-Status FillAndTake(Session& session, const std::string& next, const std::string& megabyte) {
-  std::vector<Tensor> out;
-  RETURN_IF_ERROR(session.Run({}, {next}, {}, &out));
-  Status status;
-  while (status.ok()) status = session.Run({}, {megabyte}, {}, &out);
-  if (!absl::IsResourceExhausted(status)) return status;
-  out.clear();
-  for (status = OkStatus(); status.ok();) status = session.Run({}, {next}, {}, &out);
-  if (!absl::IsResourceExhausted(status)) return status;
-  for (int i = 0; i < 5 && absl::IsResourceExhausted(status); ++i) status = session.Run({}, {next}, {}, &out);
-  return status;
-}
-Output Megabyte(const Scope& s) {
-  return s.Op("RandomUniform", {s.Const(Tensor::Vector<int32_t>({1 << 18}))}, {{"dtype", DType::kFloat}});
-}
-
-TEST(HostileDatasetsTest, BuffersThatFillWithErrors) {
-  constexpr int64_t kBuffer = int64_t{1} << 62, kRows = 1 << 16;
-  const AttrValue unknown = std::vector<PartialShape>{PartialShape::Unknown()};
-  const auto batches = [&](const Scope& s) {
-    return s.Op("BatchDatasetV2", {Range(s, std::numeric_limits<int64_t>::max()), s.Const(kRows), s.Const(false)},
-                {{"output_types", kTypes}, {"output_shapes", unknown}});
-  };
-  ExpectSurvives({kOk}, [&] {
-    Scope s = Scope::Root();
-    const Output ahead =
-        s.Op("PrefetchDataset", {batches(s), s.Const(kBuffer)}, {{"output_types", kTypes}, {"output_shapes", unknown}});
-    const Output iterator =
-        s.Op("IteratorV2", {},
-             {{"output_types", kTypes}, {"output_shapes", unknown}, {"shared_name", ""}, {"container", ""}});
-    s.WithOpName("make").Add("MakeIterator", {ahead, iterator});
-    s.WithOpName("next").Add("IteratorGetNext", {iterator}, {{"output_types", kTypes}, {"output_shapes", unknown}});
-    const Output megabyte = Megabyte(s);
-    RETURN_IF_ERROR(s.status());
-    ASSIGN_OR_RETURN(std::unique_ptr<Session> session, NewSession({}));
-    RETURN_IF_ERROR(session->Extend(*s.graph()));
-    RETURN_IF_ERROR(session->Run({}, {}, {"make"}, nullptr));
-    return FillAndTake(*session, "next:0", megabyte.name());
-  });
-  ExpectSurvives({kOk}, [&] {
-    Scope s = Scope::Root();
-    const Output iterator = s.Op("MultiDeviceIterator", {},
-                                 {{"devices", std::vector<std::string>{"/cpu:0"}},
-                                  {"shared_name", "m"},
-                                  {"container", ""},
-                                  {"output_types", kTypes},
-                                  {"output_shapes", unknown}});
-    s.WithOpName("make").Add("MultiDeviceIteratorInit", {batches(s), iterator, s.Const(kBuffer)});
-    s.WithOpName("next").Op("MultiDeviceIteratorGetNextFromShard", {iterator, s.Const(0), s.Const<int64_t>(1)},
-                            {{"output_types", kTypes}, {"output_shapes", unknown}});
-    const Output megabyte = Megabyte(s);
-    RETURN_IF_ERROR(s.status());
-    ASSIGN_OR_RETURN(std::unique_ptr<Session> session, NewSession({}));
-    RETURN_IF_ERROR(session->Extend(*s.graph()));
-    RETURN_IF_ERROR(session->Run({}, {}, {"make"}, nullptr));
-    return FillAndTake(*session, "next:0", megabyte.name());
-  });
-}
-
 TEST(HostileDatasetsTest, CacheOfWhatNeverEnds) {
   ExpectSurvives({kResourceExhausted}, [] {
     Scope s = Scope::Root();
