@@ -8,12 +8,18 @@ void PartialExchange::WaitForFeed(size_t i, TakeFeed take) {
   Status status;
   {
     MutexLock lock(mu_);
-    if (!feeds_[i].fed && !cancelled_) {
+    if (i >= feeds_.size()) {
+      status = errors::InvalidArgument("A partial run with ", feeds_.size(), " feeds has no feed ", i);
+    } else if (feeds_[i].fed) {
+      value = feeds_[i].value;
+    } else if (cancelled_) {
+      status = errors::Cancelled("The partial run was cancelled");
+    } else if (feeds_[i].take != nullptr) {
+      status = errors::InvalidArgument("Two nodes wait for feed ", i, " of a partial run");
+    } else {
       feeds_[i].take = std::move(take);
       return;
     }
-    if (!feeds_[i].fed) status = errors::Cancelled("The partial run was cancelled");
-    value = feeds_[i].value;
   }
   take(std::move(status), std::move(value));
 }
@@ -35,10 +41,13 @@ bool PartialExchange::WasFed(size_t i) const {
   return feeds_[i].fed;
 }
 
-void PartialExchange::PutFetch(size_t i, Tensor value) {
+Status PartialExchange::PutFetch(size_t i, Tensor value) {
   MutexLock lock(mu_);
+  if (i >= fetches_.size())
+    return errors::InvalidArgument("A partial run with ", fetches_.size(), " fetches has no fetch ", i);
   fetches_[i] = std::move(value);
   changed_.NotifyAll();
+  return OkStatus();
 }
 
 StatusOr<Tensor> PartialExchange::WaitForFetch(size_t i) {

@@ -22,9 +22,11 @@ class PartialExchange final : public Resource {
 
   PartialExchange(size_t num_feeds, size_t num_fetches) : feeds_(num_feeds), fetches_(num_fetches) {}
 
-  // Inside the step. `take` is called once: now, when the value comes, or with an error when the step ends.
+  // Inside the step. `take` is called once: now, when the value comes, or with an error when the step ends. An error,
+  // too, if there is no feed i, or somebody waits for it already.
   void WaitForFeed(size_t i, TakeFeed take);
-  void PutFetch(size_t i, Tensor value);
+  // InvalidArgument if there is no fetch i.
+  Status PutFetch(size_t i, Tensor value);
 
   // The caller's side. REQUIRES: feed i was not put before.
   void PutFeed(size_t i, Tensor value);

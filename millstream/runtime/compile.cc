@@ -9,6 +9,7 @@
 #include "millstream/graph/control_flow.h"
 #include "millstream/graph/passes/passes.h"
 #include "millstream/graph/placement/device_copies.h"
+#include "millstream/graph/reserved_attrs.h"
 #include "millstream/runtime/plan_frames.h"
 #include "millstream/runtime/recorded_steps.h"
 

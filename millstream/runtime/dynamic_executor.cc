@@ -101,7 +101,7 @@ class DynamicRun : public StepRun<DynamicRun, int32_t> {
   void Complete(int32_t id, Entry* const* in, Status status, Ready* ready) {
     const PlanNode& node = plan_->nodes[id];
     Entry* outputs = slots_ + node.outputs;
-    if (status.ok()) status = CheckOutputs(node, outputs);
+    if (status.ok()) status = CheckOutputs(*plan_, node, outputs);
     if (!status.ok()) return Abort(AtNode(status, *node.node));
     if (node.fetched) KeepFetchedValues(node, outputs);
     ReleaseValues(node, in, outputs);

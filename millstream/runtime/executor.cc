@@ -117,10 +117,16 @@ Status RunNodes(const Plan& plan, const StepContext& step, Entry* slots) {
         return AtNode(s, *node.node);
     }
     if (values != nullptr) derefs.clear();
+    const DType* const declared = plan.slot_types.data() + node.outputs;
+    bool as_declared = true;
+    for (int i = 0; i < node.num_outputs; ++i) {
+      const Entry& e = outputs[i];
+      as_declared &= e.ref || (e.tensor.IsInitialized() && e.tensor.dtype() == declared[i]);
+    }
+    if (!as_declared) [[unlikely]]
+      RETURN_IF_ERROR(CheckOutputs(plan, node, outputs));
     for (int i = 0; i < node.num_outputs; ++i) {
       Entry& e = outputs[i];
-      if (!e.tensor.IsInitialized() && !e.ref) [[unlikely]]
-        return CheckOutputs(node, outputs);
       if (e.uses.load(std::memory_order_relaxed) == 0) {
         e.tensor.Reset();
         e.ref = nullptr;

@@ -135,7 +135,7 @@ class FrameRun : public StepRun<FrameRun, ReadyNode> {
   // After a node ran (or was found dead): checks, releases inputs, tells consumers.
   void Complete(const ReadyNode& item, Entry* const* in, Status status, ReadyNodes* ready) {
     const PlanNode& node = NodeOf(item);
-    if (status.ok() && in != nullptr) status = CheckOutputs(node, Outputs(item, node));
+    if (status.ok() && in != nullptr) status = CheckOutputs(*plan_, node, Outputs(item, node));
     if (!status.ok()) return Abort(AtNode(status, *node.node));
     if (node.fetched && !item.dead && !MovesBetweenIterations(node.kind)) {
       KeepFetchedValues(node, Outputs(item, node));

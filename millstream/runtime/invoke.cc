@@ -30,11 +30,17 @@ Status AtNode(const Status& status, const Node& node) {
   return named;
 }
 
-Status CheckOutputs(const PlanNode& node, const Entry* outputs) {
+Status CheckOutputs(const Plan& plan, const PlanNode& node, const Entry* outputs) {
   for (int i = 0; i < node.num_outputs; ++i) {
     const Entry& e = outputs[i];
-    if (!e.tensor.IsInitialized() && !e.ref && !e.dead) {
+    if (!e.tensor.IsInitialized()) {
+      if (e.ref || e.dead) continue;
       return errors::Internal("Missing ", i, "-th output from {{node ", node.node->name(), "}}");
+    }
+    const DType declared = RemoveRef(plan.slot_types[node.outputs + i]);
+    if (e.tensor.dtype() != declared) {
+      return errors::InvalidArgument("Output ", i, " of {{node ", node.node->name(), "}} has type ",
+                                     DTypeName(e.tensor.dtype()), ", but its op declares ", DTypeName(declared));
     }
   }
   return OkStatus();

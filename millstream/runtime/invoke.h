@@ -36,8 +36,9 @@ inline Status CheckGoing(const StepContext& step) {
   return OkStatus();
 }
 
-// Checks that a kernel set the outputs it must set.
-Status CheckOutputs(const PlanNode& node, const Entry* outputs);
+// Checks that a kernel set the outputs it must set, with tensors of the types that the node declares: those of values
+// that a function, a queue or a caller gives are known only now, and whoever reads them relies on it.
+Status CheckOutputs(const Plan& plan, const PlanNode& node, const Entry* outputs);
 
 // After a node: hands back its use of each input; the last user drops the value.
 inline void ReleaseInput(Entry* e) {

@@ -108,7 +108,7 @@ Status RecordedSteps::RunNode(Running* run, int32_t index) {
             node.num_inputs,    outputs,     plan.slot_types.data() + node.outputs,
             node.num_outputs};
   });
-  if (status.ok()) status = CheckOutputs(node, outputs);
+  if (status.ok()) status = CheckOutputs(plan, node, outputs);
   if (!status.ok()) return AtNode(status, *node.node);
   if (node.fetched) internal::KeepFetchedValues(node, outputs);
   for (int i = 0; i < node.num_outputs; ++i) {

@@ -306,3 +306,38 @@ def test_estimators(kind, tmp_path):
     np.testing.assert_allclose(curves[1], curves[0], rtol=1e-4)
     with pytest.raises(NotImplementedError, match="eval_distribute"):
         tf.estimator.RunConfig(eval_distribute=STRATEGIES[kind]())
+
+
+@pytest.mark.parametrize("optimizer", [lambda: tf.train.GradientDescentOptimizer(1.0), lambda: tf.train.MomentumOptimizer(1.0, 0.0)])
+@pytest.mark.parametrize("kind", STRATEGIES)
+def test_replicas_agree_on_the_loss_scale(kind, optimizer):
+    """One replica's gradient that is not finite is everybody's."""
+    strategy = STRATEGIES[kind]()
+    replicas = strategy.num_replicas_in_sync
+    with strategy.scope():
+        step = tf.train.get_or_create_global_step()
+        w = tf.get_variable("w", initializer=[1.0, 2.0])
+        scale = tf.mixed_precision.DynamicLossScale(initial_loss_scale=4, increment_period=2)
+        scaled = tf.mixed_precision.MixedPrecisionLossScaleOptimizer(optimizer(), scale)
+        fed = tf.placeholder(tf.float32, [replicas, 2])
+
+        def replica():
+            mine = fed[tf.distribute.get_replica_context().replica_id_in_sync_group]
+            return scaled.minimize(tf.reduce_sum(w * mine), global_step=step)
+
+        train = strategy.group(strategy.experimental_run_v2(replica))
+        now = scale()
+        expected, steps, scales = np.array([1.0, 2.0]), 0, []
+        with _session(strategy) as session:
+            session.run(tf.global_variables_initializer())
+            for value, is_finite in (([1, 0], True), ([np.inf, 0], False), ([0, 1], True), ([0, 1], True), ([np.nan, 0], False), ([1, 0], True)):
+                gradients = np.zeros([replicas, 2], np.float32)
+                gradients[-1] = value
+                session.run(train, {fed: gradients})
+                expected -= np.array(value) if is_finite else 0
+                steps += is_finite
+                for copy in getattr(w, "values", None) or [w]:
+                    np.testing.assert_array_equal(session.run(copy), expected)
+                assert session.run(step) == steps
+                scales.append(float(session.run(now)))
+    assert scales == [4, 2, 2, 4, 2, 2]

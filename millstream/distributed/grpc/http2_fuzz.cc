@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes as what a stranger may send first to a server, and as what one may answer to a client. The first byte of an
-// input says which, and how the rest is cut; an odd one sends the preface and settings of a proper peer before.
+// input says which, whether the rest is bytes or a script of frames (testing/frame_script.h), and, if it is odd, that
+// preface and settings of a proper peer come before; the second one how it is cut.
 #include "google/protobuf/wrappers.pb.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/grpc/client_connection.h"
 #include "millstream/distributed/grpc/server.h"
+#include "millstream/distributed/grpc/testing/frame_script.h"
 #include "millstream/distributed/grpc/testing/input_transport.h"
 
 namespace millstream {
@@ -73,6 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint8_t how = data[0];
   const size_t piece = 1 + size_t{data[1]} * 64;
   std::string bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
+  if ((how & 8) != 0) bytes = millstream::testing::FramesOf(bytes);
   const bool greeted = (how & 1) != 0;
   if ((how & 2) != 0)
     millstream::FuzzClient(std::move(bytes), piece, greeted);

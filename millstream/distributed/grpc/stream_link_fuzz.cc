@@ -2,18 +2,20 @@
 // What a task of the job may send over a gRPC link: to a server, behind a proper request for a link, or to a dialer,
 // as its answer. A link that was opened ends, and its handler hears so once, whatever comes.
 //
-// The first byte of an input says which side, and whether what follows is HTTP/2 or the link's own frames, in messages;
-// the second one how it is cut.
+// The first byte of an input says which side, and whether what follows is HTTP/2, a script of its frames
+// (testing/frame_script.h), or the link's own frames, in messages; the second one how it is cut.
 #include "millstream/base/mutex.h"
 #include "millstream/distributed/grpc/client_connection.h"
 #include "millstream/distributed/grpc/server.h"
 #include "millstream/distributed/grpc/stream_link.h"
+#include "millstream/distributed/grpc/testing/frame_script.h"
 #include "millstream/distributed/grpc/testing/input_transport.h"
 #include "millstream/distributed/wire/grpc_link.h"
 
 namespace millstream {
 namespace {
 
+using testing::Http2Frame;
 using testing::InputTransport;
 
 constexpr char kTask[] = "/job:worker/replica:0/task:0";
@@ -59,38 +61,26 @@ Links& AllLinks() {
   return *links;
 }
 
-std::string Http2Frame(uint8_t type, uint8_t flags, const std::string& payload) {
-  std::string frame;
-  for (const int shift : {16, 8, 0}) frame.push_back(static_cast<char>(payload.size() >> shift));
-  frame.push_back(static_cast<char>(type));
-  frame.push_back(static_cast<char>(flags));
-  return frame + std::string("\0\0\0\1", 4) + payload;
-}
-
-// A header outside of all tables, by names and values of less than 127 bytes.
-std::string Literal(const std::string& name, const std::string& value) {
-  std::string header(1, '\0');
-  for (const std::string& text : {name, value}) {
-    header.push_back(static_cast<char>(text.size()));
-    header += text;
-  }
-  return header;
-}
-
 constexpr uint8_t kData = 0, kHeaders = 1, kEndHeaders = 4;
 
 std::string LinkRequest() {
-  const std::string headers = "\x83\x86" + Literal(":path", kGrpcLinkPath) + Literal(":authority", "here") +
-                              Literal("content-type", "application/grpc") + Literal("te", "trailers") +
-                              Literal(kTaskKey, kTask) + Literal(kIncarnationKey, absl::StrCat(kIncarnation)) +
-                              Literal(kTicketKey, "");
-  return testing::kHttp2Preface + testing::kHttp2Settings + Http2Frame(kHeaders, kEndHeaders, headers);
+  const std::pair<std::string, std::string> headers[] = {{":method", "POST"},
+                                                         {":scheme", "http"},
+                                                         {":path", kGrpcLinkPath},
+                                                         {":authority", "here"},
+                                                         {"content-type", "application/grpc"},
+                                                         {"te", "trailers"},
+                                                         {kTaskKey, kTask},
+                                                         {kIncarnationKey, absl::StrCat(kIncarnation)},
+                                                         {kTicketKey, ""}};
+  return testing::kHttp2Preface + testing::kHttp2Settings +
+         Http2Frame(kHeaders, kEndHeaders, 1, testing::LiteralHeaders(headers));
 }
 
 std::string LinkAnswerHeaders() {
-  const std::string headers =
-      "\x88" + Literal("content-type", "application/grpc") + Literal(kIncarnationKey, absl::StrCat(kIncarnation));
-  return testing::kHttp2Settings + Http2Frame(kHeaders, kEndHeaders, headers);
+  const std::pair<std::string, std::string> headers[] = {
+      {":status", "200"}, {"content-type", "application/grpc"}, {kIncarnationKey, absl::StrCat(kIncarnation)}};
+  return testing::kHttp2Settings + Http2Frame(kHeaders, kEndHeaders, 1, testing::LiteralHeaders(headers));
 }
 
 // Messages with the link's frames, in frames of HTTP/2; where they are cut depends on `cut`.
@@ -101,7 +91,7 @@ std::string InMessages(const std::string& bytes, size_t cut) {
     std::string message("\0\0\0", 3);
     message.push_back(static_cast<char>(n >> 8));
     message.push_back(static_cast<char>(n));
-    out += Http2Frame(kData, 0, message + bytes.substr(at, n));
+    out += Http2Frame(kData, 0, 1, message + bytes.substr(at, n));
     at += n;
   }
   return out;
@@ -154,7 +144,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint8_t how = data[0];
   const size_t piece = 1 + size_t{data[1]} * 64;
   std::string bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
-  if ((how & 1) != 0) bytes = millstream::InMessages(bytes, how / 8);
+  if ((how & 1) != 0)
+    bytes = millstream::InMessages(bytes, how / 8);
+  else if ((how & 8) != 0)
+    bytes = millstream::testing::FramesOf(bytes);
   if ((how & 2) != 0)
     millstream::FuzzDialer((how & 4) != 0 ? millstream::LinkAnswerHeaders() + bytes : bytes, piece);
   else

@@ -105,6 +105,32 @@ TEST_P(LostValuesTest, BetweenSteps) {
   }
 }
 
+// Links end at any moment of steps that are just beginning: every step ends, with its value or an error, and none of
+// them waits in the way of the next session. The thread sanitizer looks at it.
+TEST_P(LostValuesTest, WhileStepsBegin) {
+  constexpr int kThreads = 3, kRounds = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::unique_ptr<MasterSession> session = NewSession();
+    ASSERT_EQ(Run(*session, "far:0"), OkStatus());
+    std::atomic<int> begun{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&] {
+        Status status;
+        while (status.ok()) {
+          ++begun;
+          status = Run(*session, "far:0");
+        }
+        EXPECT_TRUE(absl::IsUnavailable(status) || absl::IsAborted(status)) << status;
+      });
+    }
+    while (begun < kThreads + round) std::this_thread::yield();
+    cluster_.Lose(from(), to());
+    for (std::thread& thread : threads) thread.join();
+  }
+  ASSERT_EQ(Run(*NewSession(), "far:0"), OkStatus());
+}
+
 // The other direction of the same two tasks.
 TEST_P(LostValuesTest, OfTheLinkBack) {
   auto session = NewSession();

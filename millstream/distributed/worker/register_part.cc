@@ -41,6 +41,7 @@ StatusOr<PrunedGraph> PartFromProto(const proto::RegisterPartRequest& request,
   ImportOptions import;
   import.max_tensor_bytes = int64_t{64} << 30;
   import.max_graph_bytes = int64_t{256} << 30;
+  import.is_part = true;
   RETURN_IF_ERROR(ImportGraph(request.graph(), import, &graph));
   RETURN_IF_ERROR(PlaceGraph(devices, {}, &graph));
   std::vector<Output> feeds, fetches;

@@ -43,7 +43,13 @@ void TaskExchange::SendInLoop(uint32_t edge, uint64_t tag, Tensor value, bool de
   {
     MutexLock lock(mu_);
     failed = failed_;
-    if (failed.ok()) sending_[Key(edge, tag)].swap(sent);
+    if (failed.ok()) {
+      const auto [it, is_first] = sending_.try_emplace(Key(edge, tag));
+      if (is_first)
+        it->second.swap(sent);
+      else
+        failed = errors::InvalidArgument("Two nodes send edge ", edge);
+    }
   }
   if (!failed.ok()) return sent(std::move(failed));
   (*link)->Send(*std::move(frame));
@@ -79,14 +85,17 @@ void TaskExchange::Receive(uint32_t edge, uint64_t tag, Received received) {
     MutexLock lock(mu_);
     failed = failed_;
     if (failed.ok()) {
-      auto [it, inserted] = slots_.try_emplace(key);
-      if (inserted || !it->second.arrived) {
+      const auto it = slots_.try_emplace(key).first;
+      if (it->second.arrived) {
+        slot = std::move(it->second);
+        slots_.erase(it);
+        if (!slot.dead) waiting_bytes_ -= slot.value.ByteSize();
+      } else if (it->second.received == nullptr) {
         it->second.received = std::move(received);
         return;
+      } else {
+        failed = errors::InvalidArgument("Two nodes receive edge ", edge);
       }
-      slot = std::move(it->second);
-      slots_.erase(it);
-      if (!slot.dead) waiting_bytes_ -= slot.value.ByteSize();
     }
   }
   if (!failed.ok()) return received(std::move(failed), Tensor(), false);

@@ -14,6 +14,8 @@ struct ImportOptions {
   int64_t max_nodes = int64_t{4} << 20;         // of the graph with what it already holds; functions count too
   int64_t max_tensor_bytes = int64_t{2} << 30;  // of one tensor in an attribute
   int64_t max_graph_bytes = int64_t{16} << 30;  // of all that the nodes hold beyond their text: tensors, outputs
+  // The part of a graph that a master has cut: it may have reserved attributes (reserved_attrs.h).
+  bool is_part = false;
 };
 
 }  // namespace millstream

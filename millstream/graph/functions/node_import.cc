@@ -8,6 +8,7 @@
 #include "millstream/framework/intern.h"
 #include "millstream/graph/attr_proto.h"
 #include "millstream/graph/node_kind.h"
+#include "millstream/graph/reserved_attrs.h"
 #include "millstream/proto/node_def.pb.h"
 
 namespace millstream {
@@ -37,6 +38,16 @@ Status CheckDeclared(const OpDef& op, const AttrMap& attrs) {
     if (const auto* types = value->get<AttrValue::DTypes>()) {
       for (const DType type : *types) RETURN_IF_ERROR(CheckNotRef(def, type));
     }
+  }
+  return OkStatus();
+}
+
+// What executors believe must not come from a program.
+Status CheckNotReserved(const OpEntry& op, const AttrMap& attrs) {
+  if (KindOf(op.traits) == OpKind::kCopyToDevice || KindOf(op.traits) == OpKind::kCopyToHost)
+    return errors::InvalidArgument("Op '", op.def.name, "' cannot be used in a program");
+  for (const char* const name : kReservedAttrs) {
+    if (attrs.Has(name)) return errors::InvalidArgument("Attr '", name, "' cannot be used in a program");
   }
   return OkStatus();
 }
@@ -131,6 +142,9 @@ StatusOr<Node*> NodeImporter::Add(const proto::NodeDef& def, const AttrMap* bind
     if (!s.ok()) return InNode(s, def.name());
   }
   if (Status s = CheckDeclared(spec.op->def, spec.attrs); !s.ok()) return InNode(s, def.name());
+  if (!options_.is_part) {
+    if (Status s = CheckNotReserved(*spec.op, spec.attrs); !s.ok()) return InNode(s, def.name());
+  }
   StatusOr<Node*> node = graph_->AddNode(std::move(spec), /*check_inputs=*/false);
   if (!node.ok()) return InNode(node.status(), def.name());
   if (Status s = CheckNode(**node); !s.ok()) return InNode(s, def.name());

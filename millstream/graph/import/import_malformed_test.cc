@@ -47,6 +47,16 @@ const MalformedGraph kOps[] = {
     {"Arg", NodeText("a", "_Arg", Type("T") + Attr("index", "i: 0")), kBad, "Op '_Arg' cannot be used", "{{node a}}"},
     {"Retval", Placeholder("p") + NodeText("a", "_Retval", In("p") + Type("T") + Attr("index", "i: 0")), kBad,
      "Op '_Retval' cannot be used", "{{node a}}"},
+    {"CopyToDevice", Placeholder("p") + NodeText("a", "_CopyToDevice", In("p") + Type("T")), kBad,
+     "Op '_CopyToDevice' cannot be used", "{{node a}}"},
+    {"CopyToHost", Placeholder("p") + NodeText("a", "_CopyToHost", In("p") + Type("T")), kBad,
+     "Op '_CopyToHost' cannot be used", "{{node a}}"},
+    {"Edge", NoOp("a", Attr("_edge", "i: 0")), kBad, "Attr '_edge' cannot be used", "{{node a}}"},
+    {"InDeviceMemory", NoOp("a", Attr("_in_device_memory", "b: true")), kBad, "Attr '_in_device_memory' cannot be used",
+     "{{node a}}"},
+    {"CommitsStep", NoOp("a", Attr("_commits_step", "b: false")), kBad, "Attr '_commits_step' cannot be used",
+     "{{node a}}"},
+    {"PartialRun", NoOp("a", Attr("_partial_run", "s: ''")), kBad, "Attr '_partial_run' cannot be used", "{{node a}}"},
 };
 
 const MalformedGraph kVersions[] = {

@@ -55,9 +55,6 @@ void RemoveUnused(PrunedGraph* part);
 // (docs/adr/0045). The node that the updates wait for has kCommitsStepAttr: when it has run, the step is not stopped
 // any more. Loops stay as they are.
 Status UpdateAfterReductions(PrunedGraph* part);
-inline constexpr char kCommitsStepAttr[] = "_commits_step";
-// Of each such reduction: how many of the same group the updates wait for, and a number of these updates in the step.
-inline constexpr char kReductionsTogetherAttr[] = "_reductions_together";
 
 }  // namespace millstream
 

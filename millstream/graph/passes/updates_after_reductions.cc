@@ -4,6 +4,7 @@
 
 #include "millstream/graph/control_flow.h"
 #include "millstream/graph/passes/passes.h"
+#include "millstream/graph/reserved_attrs.h"
 
 namespace millstream {
 namespace {

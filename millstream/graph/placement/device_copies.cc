@@ -6,6 +6,7 @@
 
 #include "millstream/framework/device_kernels.h"
 #include "millstream/graph/node_kind.h"
+#include "millstream/graph/reserved_attrs.h"
 
 namespace millstream {
 namespace {

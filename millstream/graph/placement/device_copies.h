@@ -9,11 +9,8 @@
 
 namespace millstream {
 
-// Set on constants that are to be in the memory of the device that they are assigned to.
-inline constexpr char kDeviceConstantAttr[] = "_in_device_memory";
-
 // Adds copies where a value is in one memory and is read in another: _CopyToHost, _CopyToDevice, and twins of constants
-// (with the attribute above) that are copied when the plan is made. A value is copied at most once to each memory.
+// (with kDeviceConstantAttr) that are copied when the plan is made. A value is copied at most once to each memory.
 // Results of the graph are on the host. REQUIRES: every node has a device, which `find_device` knows.
 // InvalidArgument if a reference to a variable would have to be copied.
 Status AddDeviceCopies(const std::function<Device*(absl::string_view)>& find_device, PrunedGraph* graph);

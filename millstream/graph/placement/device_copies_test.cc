@@ -6,6 +6,7 @@
 #include "millstream/framework/accelerator.h"
 #include "millstream/framework/cpu_device.h"
 #include "millstream/framework/device_kernels.h"
+#include "millstream/graph/reserved_attrs.h"
 #include "millstream/graph/scope.h"
 
 namespace millstream {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/placement/graph_cutter.h"
 
+#include "millstream/graph/reserved_attrs.h"
+
 namespace millstream {
 
 StatusOr<Node*> GraphCutter::Add(int part, NewNode node) {
@@ -32,7 +34,7 @@ StatusOr<Node*> GraphCutter::Cut(const NewEdge& edge) {
   out_.edges.push_back({static_cast<uint32_t>(id), from.part, edge.to, dtype, frame != nullptr, edge.tensor});
 
   AttrMap attrs;
-  attrs.Set("_edge", id);
+  attrs.Set(kEdgeAttr, id);
   attrs.Set("tensor_name", absl::StrCat("edge_", id, "_", node.name()));
   attrs.Set("send_device", NameOf(from.node->assigned_device()));
   attrs.Set("recv_device", NameOf(edge.device));

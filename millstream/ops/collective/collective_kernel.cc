@@ -2,7 +2,7 @@
 #include "millstream/ops/collective/collective_kernel.h"
 
 #include "millstream/framework/op_traits.h"
-#include "millstream/graph/passes/passes.h"
+#include "millstream/graph/reserved_attrs.h"
 
 namespace millstream {
 

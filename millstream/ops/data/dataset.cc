@@ -14,7 +14,9 @@ namespace {
 class WalkingAccess final : public ElementAccess {
  public:
   WalkingAccess(Ref<const Dataset> dataset, const StepContext& owner) : dataset_(std::move(dataset)), owner_(owner) {}
-  Status Get(const StepContext& step, int64_t index, Element* element) override {
+
+ protected:
+  Status Find(const StepContext& step, int64_t index, Element* element) override {
     if (iterator_ == nullptr || index < next_) {
       ASSIGN_OR_RETURN(iterator_, dataset_->MakeIterator(owner_));
       next_ = 0;
@@ -35,6 +37,20 @@ class WalkingAccess final : public ElementAccess {
   int64_t next_ = 0;
 };
 
+Status CheckTypes(const std::optional<std::vector<DType>>& declared, const Element& element) {
+  if (!declared.has_value()) return OkStatus();
+  if (element.size() != declared->size()) {
+    return errors::InvalidArgument("The element has ", element.size(), " components, but its dataset declares ",
+                                   declared->size());
+  }
+  for (size_t i = 0; i < element.size(); ++i) {
+    if (element[i].dtype() == (*declared)[i]) continue;
+    return errors::InvalidArgument("Data type mismatch at component ", i, ": expected ", DTypeName((*declared)[i]),
+                                   " but got ", DTypeName(element[i].dtype()), ".");
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Status DatasetIterator::GetNext(const StepContext& step, Element* element, bool* end) {
@@ -43,7 +59,13 @@ Status DatasetIterator::GetNext(const StepContext& step, Element* element, bool*
   if (MemoryIsExhausted()) [[unlikely]]
     return MemoryExhausted();  // many datasets keep what they get
   const AllocationsMayFail never(false);
-  return Next(step, element, end);
+  RETURN_IF_ERROR(Next(step, element, end));
+  return *end ? OkStatus() : CheckTypes(types_, *element);
+}
+
+Status ElementAccess::Get(const StepContext& step, int64_t index, Element* element) {
+  RETURN_IF_ERROR(Find(step, index, element));
+  return CheckTypes(types_, *element);
 }
 
 StatusOr<IteratorPtr> Dataset::MakeIterator(const StepContext& owner) const {
@@ -52,7 +74,9 @@ StatusOr<IteratorPtr> Dataset::MakeIterator(const StepContext& owner) const {
   if (MemoryIsExhausted()) [[unlikely]]
     return MemoryExhausted();
   const AllocationsMayFail never(false);
-  return NewIterator(owner);
+  ASSIGN_OR_RETURN(IteratorPtr iterator, NewIterator(owner));
+  iterator->types_ = types_;
+  return iterator;
 }
 
 int64_t Dataset::Cardinality() const {
@@ -76,7 +100,9 @@ StatusOr<AccessPtr> Dataset::MakeAccess(const StepContext& owner) const {
   if (MemoryIsExhausted()) [[unlikely]]
     return MemoryExhausted();
   const AllocationsMayFail never(false);
-  return NewAccess(owner);
+  ASSIGN_OR_RETURN(AccessPtr access, NewAccess(owner));
+  access->types_ = types_;
+  return access;
 }
 
 Status Dataset::FindRandomAccess() const {

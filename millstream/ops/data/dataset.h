@@ -5,6 +5,7 @@
 #include <atomic>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,18 @@ class DatasetIterator {
  public:
   virtual ~DatasetIterator() = default;
   // The next element, or *end. May wait; gives up when `step` is cancelled. `step` is that of the caller.
-  // ResourceExhausted if the process is out of memory, or the iterators that this one calls are nested too deeply.
+  // ResourceExhausted if the process is out of memory, or the iterators that this one calls are nested too deeply;
+  // InvalidArgument if the element has other components than its dataset says, which is up to functions of programs.
   Status GetNext(const StepContext& step, Element* element, bool* end);
   // True if GetNext() would come back at once: it reads no file, calls no function and waits for nobody.
   virtual bool Ready() { return false; }
 
  protected:
   virtual Status Next(const StepContext& step, Element* element, bool* end) = 0;
+
+ private:
+  friend class Dataset;
+  std::optional<std::vector<DType>> types_;  // of elements, of one that Dataset::MakeIterator() has made
 };
 
 using IteratorPtr = std::unique_ptr<DatasetIterator>;
@@ -38,8 +44,15 @@ class ElementAccess {
  public:
   virtual ~ElementAccess() = default;
   // Element `index`. REQUIRES: 0 <= index < the cardinality of the dataset. May wait; gives up when `step` is
-  // cancelled.
-  virtual Status Get(const StepContext& step, int64_t index, Element* element) = 0;
+  // cancelled. InvalidArgument as above.
+  Status Get(const StepContext& step, int64_t index, Element* element);
+
+ protected:
+  virtual Status Find(const StepContext& step, int64_t index, Element* element) = 0;
+
+ private:
+  friend class Dataset;
+  std::optional<std::vector<DType>> types_;
 };
 
 using AccessPtr = std::unique_ptr<ElementAccess>;
@@ -125,7 +138,9 @@ template <typename F>
 class AccessBy final : public ElementAccess {
  public:
   explicit AccessBy(F get) : get_(std::move(get)) {}
-  Status Get(const StepContext& step, int64_t index, Element* element) override { return get_(step, index, element); }
+
+ protected:
+  Status Find(const StepContext& step, int64_t index, Element* element) override { return get_(step, index, element); }
 
  private:
   F get_;

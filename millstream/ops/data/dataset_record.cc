@@ -59,14 +59,20 @@ StatusOr<Ref<Dataset>> Remake(const NodeRecord& record, std::vector<Tensor> inpu
 
 namespace {
 
-Status CheckUseBelow(const Dataset& dataset, std::vector<const Dataset*>* next) {
+// Of all ways that lead from the end of a pipeline to its beginnings: a dataset that two others are made from is
+// followed by two.
+constexpr int kMaxWays = 100'000;
+
+Status CheckUseBelow(const Dataset& dataset, std::vector<const Dataset*>* next, int* ways) {
   if (StackIsLow()) return NestedTooDeeply("datasets");
+  if (++*ways > kMaxWays)
+    return errors::ResourceExhausted("A pipeline of datasets with assertions has too many branches");
   if (const auto* check = dynamic_cast<const UseCheck*>(&dataset); check != nullptr) {
     RETURN_IF_ERROR(check->CheckUse({next->rbegin(), next->rend()}));
   }
   next->push_back(&dataset);
   for (const Dataset* input : InputsOf(dataset)) {
-    if (input->checks_use()) RETURN_IF_ERROR(CheckUseBelow(*input, next));
+    if (input->checks_use()) RETURN_IF_ERROR(CheckUseBelow(*input, next, ways));
   }
   next->pop_back();
   return OkStatus();
@@ -77,7 +83,8 @@ Status CheckUseBelow(const Dataset& dataset, std::vector<const Dataset*>* next) 
 Status CheckUseOfDatasets(const Dataset& dataset) {
   if (!dataset.checks_use()) return OkStatus();
   std::vector<const Dataset*> next;
-  return CheckUseBelow(dataset, &next);
+  int ways = 0;
+  return CheckUseBelow(dataset, &next, &ways);
 }
 
 }  // namespace millstream

@@ -77,13 +77,18 @@ class PrefetchDataset final : public DerivedDataset {
       Element element;
     };
 
+    // After an error nothing is made until somebody has seen it: there may be no end of errors.
+    bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+      return static_cast<int64_t>(results_.size()) >= buffer_size_ ||
+             (!results_.empty() && !results_.back().status.ok());
+    }
     bool HasAnswer() const ABSL_NO_THREAD_SAFETY_ANALYSIS { return !results_.empty() || ended_; }
 
     void ThreadMain() {
       while (true) {
         {
           MutexLock lock(mu_);
-          while (!stopping_ && static_cast<int64_t>(results_.size()) >= buffer_size_) changed_.Wait(mu_);
+          while (!stopping_ && IsFull()) changed_.Wait(mu_);
           if (stopping_) return;
         }
         Result result;

@@ -148,8 +148,9 @@ class RebatchDataset final : public DerivedDataset {
         int64_t at = 0;
         for (const Element& part : parts) {
           const Tensor& t = part[c];
-          for (int d = 1; d < shape.rank(); ++d) {
-            if (t.rank() == shape.rank() && t.dim(d) == shape.dim(d)) continue;
+          bool fits = t.rank() == shape.rank();
+          for (int d = 1; d < shape.rank(); ++d) fits = fits && t.dim(d) == shape.dim(d);
+          if (!fits) {
             return errors::InvalidArgument("Cannot rebatch elements of different shapes: ", t.shape().ToString(),
                                            " and ", shape.ToString());
           }
@@ -197,6 +198,8 @@ class MakeRebatch final : public Kernel {
     const Tensor& sizes = ctx.input(1);
     if (sizes.rank() > 1) return errors::InvalidArgument("`batch_sizes` must be a scalar or a vector.");
     if (sizes.num_elements() == 0) return errors::InvalidArgument("`batch_sizes` must not be empty.");
+    if (signature_.types != input->types())
+      return errors::InvalidArgument("output_types are not the types of the components of the input dataset.");
     bool some = false;
     for (const int64_t size : sizes.flat<int64_t>()) {
       if (size < 0) return errors::InvalidArgument("A batch size must not be negative: ", size);

@@ -40,10 +40,19 @@ Status HashRows::CheckKeys(const Tensor& keys) const {
                                  DTypeName(keys.dtype()));
 }
 
-// Before the map doubles, whether there is memory for that; otherwise what the last measurement said.
-Status HashRows::CheckRoom(int64_t more) {
+// Before keys are added: whether there is memory for their copies, and for a map of twice the size if it has to grow;
+// otherwise what the last measurement said.
+Status HashRows::CheckRoom(std::initializer_list<const Tensor*> keys) {
+  constexpr int64_t kMeasureFrom = int64_t{1} << 20;
   const size_t per_key = sizeof(std::pair<std::string, Entry>) + 1;
-  const size_t size = numbers_.size() + strings_.size() + static_cast<size_t>(more);
+  size_t size = numbers_.size() + strings_.size();
+  int64_t text_bytes = 0;
+  for (const Tensor* const more : keys) {
+    size += static_cast<size_t>(more->num_elements());
+    if (more->dtype() != DType::kString) continue;
+    for (const std::string& key : more->flat<std::string>()) text_bytes += static_cast<int64_t>(key.size());
+  }
+  if (text_bytes >= kMeasureFrom) RETURN_IF_ERROR(CheckMemory(text_bytes));
   if (size / 7 > (numbers_.capacity() + strings_.capacity()) / 8) {
     return CheckMemory(static_cast<int64_t>(2 * size * per_key));
   }
@@ -135,7 +144,7 @@ Status HashRows::FindOrAdd(const Tensor& keys, const Tensor& counts, int64_t ste
                                    ", counts ", counts.shape().ToString());
   }
   MutexLock lock(mu_);
-  RETURN_IF_ERROR(CheckRoom(keys.num_elements()));
+  RETURN_IF_ERROR(CheckRoom({&keys}));
   return options_.key_dtype == DType::kInt64 ? AddKeys<int64_t>(keys, counts, step, rows)
                                              : AddKeys<std::string>(keys, counts, step, rows);
 }

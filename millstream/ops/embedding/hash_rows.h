@@ -3,6 +3,7 @@
 #define MILLSTREAM_OPS_EMBEDDING_HASH_ROWS_H_
 
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -91,7 +92,7 @@ class HashRows final : public Resource {
   template <typename Body>
   auto WithEntries(Body body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status CheckKeys(const Tensor& keys) const;
-  Status CheckRoom(int64_t more) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status CheckRoom(std::initializer_list<const Tensor*> keys) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   float* At(Column& column, int64_t row) const;
   Status Grow(Column* column, int64_t rows) const;
   StatusOr<int64_t> NewRow(uint64_t key_hash) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

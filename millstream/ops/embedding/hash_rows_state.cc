@@ -120,7 +120,7 @@ Status HashRows::Import(const State& state) {
   RETURN_IF_ERROR(CheckState(state));
   MutexLock lock(mu_);
   Clear();
-  RETURN_IF_ERROR(CheckRoom(state.keys.num_elements() + state.candidates.num_elements()));
+  RETURN_IF_ERROR(CheckRoom({&state.keys, &state.candidates}));
   const Status status =
       options_.key_dtype == DType::kInt64 ? ImportKeys<int64_t>(state) : ImportKeys<std::string>(state);
   if (!status.ok()) Clear();

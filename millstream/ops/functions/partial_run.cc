@@ -3,6 +3,7 @@
 #include "millstream/framework/op.h"
 #include "millstream/framework/op_traits.h"
 #include "millstream/framework/partial_exchange.h"
+#include "millstream/graph/reserved_attrs.h"
 
 namespace millstream {
 namespace {
@@ -11,10 +12,17 @@ StatusOr<Ref<PartialExchange>> FindExchange(const KernelContext& ctx) {
   return ctx.step_resources()->Lookup<PartialExchange>("", PartialExchange::kName);
 }
 
+// What a program brings along is refused: its numbers mean nothing.
+void CheckMadeBySession(KernelInit& init) {
+  if (init.HasAttr(kPartialRunAttr)) return;
+  init.Fail(errors::InvalidArgument("Op '", init.op().name,
+                                    "' is made when a graph is run in parts; a program cannot use it"));
+}
+
 // Waits for a value that the caller feeds later.
 class PartialFeed final : public AsyncKernel {
  public:
-  explicit PartialFeed(KernelInit& init) : index_(init.Attr<int64_t>("index")) {}
+  explicit PartialFeed(KernelInit& init) : index_(init.Attr<int64_t>("index")) { CheckMadeBySession(init); }
 
   void ComputeAsync(KernelContext& ctx, Done done) override {
     StatusOr<Ref<PartialExchange>> exchange = FindExchange(ctx);
@@ -32,13 +40,12 @@ class PartialFeed final : public AsyncKernel {
 // Hands a value out before the step is over.
 class PartialFetch final : public Kernel {
  public:
-  explicit PartialFetch(KernelInit& init) : index_(init.Attr<int64_t>("index")) {}
+  explicit PartialFetch(KernelInit& init) : index_(init.Attr<int64_t>("index")) { CheckMadeBySession(init); }
 
   Status Compute(KernelContext& ctx) override {
     const AllocationsMayFail never(false);  // who waits for it goes on within
     ASSIGN_OR_RETURN(const Ref<PartialExchange> exchange, FindExchange(ctx));
-    exchange->PutFetch(static_cast<size_t>(index_), ctx.input(0));
-    return OkStatus();
+    return exchange->PutFetch(static_cast<size_t>(index_), ctx.input(0));
   }
 
  private:

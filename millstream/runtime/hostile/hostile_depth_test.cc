@@ -218,14 +218,18 @@ TEST_P(HostileDepthTest, NestedAttributesInBytes) {
 }
 
 TEST_P(HostileDepthTest, ManyThreadsAskedFor) {
-  ExpectSurvives({kOk, kInvalidArgument, kResourceExhausted}, [] {
-    Scope s = Scope::Root();
-    s.WithOpName("y").Op("Neg", {Placeholder(s)});
-    SessionOptions options = Options();
-    options.inter_op_threads = 1 << 30;
-    options.intra_op_threads = 1 << 30;
-    return RunOnce(s, "y:0", "", options);
-  });
+  for (const auto& [inter, intra] :
+       {std::pair(1 << 30, 1 << 30), {1 << 30, 1}, {1, 1 << 30}, {1025, 1}, {1024, 1023}}) {
+    const bool too_many = std::max(inter, intra) > 1024;
+    ExpectSurvives({too_many ? kInvalidArgument : kOk, kResourceExhausted}, [inter = inter, intra = intra] {
+      Scope s = Scope::Root();
+      s.WithOpName("y").Op("Neg", {Placeholder(s)});
+      SessionOptions options = Options();
+      options.inter_op_threads = inter;
+      options.intra_op_threads = intra;
+      return RunOnce(s, "y:0", "", options);
+    });
+  }
 }
 
 }  // namespace

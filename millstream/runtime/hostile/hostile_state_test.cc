@@ -209,6 +209,37 @@ TEST(HostileStateTest, DenseTableOfManyBuckets) {
   }
 }
 
+Output HashEmbedding(const Scope& s, DType keys, int64_t width) {
+  return s.Op("HashEmbedding", {}, {{"key_dtype", keys}, {"width", width}, {"container", ""}, {"shared_name", ""}});
+}
+
+TEST(HostileStateTest, HashEmbeddings) {
+  for (const bool strings : {false, true}) {
+    ExpectSurvives({kResourceExhausted}, [strings] {
+      Scope s = Scope::Root();
+      const Output table = HashEmbedding(s, strings ? DType::kString : DType::kInt64, strings ? 1 : kKilobyte);
+      return FillInOrder(s, [&](const Scope& in, Output i) {
+        const Output key = in.Op("ExpandDims", {strings ? Text(in, i) : i, in.Const(0)});
+        return in.Add("HashEmbeddingLookup", {table, key, in.Const(Tensor::Vector<int64_t>({1})), i});
+      });
+    });
+  }
+}
+
+// The table keeps a copy of a key: that of one which takes half of the memory is one too many.
+TEST(HostileStateTest, AHashEmbeddingOfOneKey) {
+  ExpectSurvives({kResourceExhausted}, [] {
+    Scope s = Scope::Root();
+    Output key = s.Const(Tensor::Vector<std::string>({std::string(16, 'k')}));
+    for (int i = 0; i < 24; ++i) key = s.Op("StringJoin", {key, key});
+    const Output rows = s.Op("HashEmbeddingLookup", {HashEmbedding(s, DType::kString, 1), key,
+                                                     s.Const(Tensor::Vector<int64_t>({1})), s.Const<int64_t>(0)});
+    SessionOptions options;
+    options.rewrite = RewriteOptions::None();
+    return RunOnce(s, rows.name(), "", options);
+  });
+}
+
 TEST(HostileStateTest, Barriers) {
   ExpectSurvives({kResourceExhausted}, [] {
     Scope s = Scope::Root();

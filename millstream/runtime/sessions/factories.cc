@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <map>
 
+#include "millstream/base/memory_budget.h"
 #include "millstream/base/mutex.h"
 #include "millstream/runtime/local_server.h"
 #include "millstream/runtime/session.h"
@@ -8,6 +10,8 @@
 
 namespace millstream {
 namespace {
+
+constexpr int kMaxThreads = 1024;  // as in a ConfigProto
 
 struct Factories {
   Mutex mu;
@@ -37,7 +41,15 @@ void RegisterSessionFactory(const std::string& scheme, SessionFactory factory) {
 StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options) {
   if (options.server != nullptr) return options.server->NewSession(options);
   if (options.target.empty() || options.target == "local") {
-    return std::unique_ptr<Session>(std::make_unique<LocalSession>(options));
+    if (std::max(options.inter_op_threads, options.intra_op_threads) > kMaxThreads)
+      return errors::InvalidArgument("a thread pool has at most ", kMaxThreads, " threads");
+    // Threads take address space, of which what comes after them may find none.
+    std::unique_ptr<Session> session;
+    RETURN_IF_ERROR(CatchOutOfMemory([&] {
+      session = std::make_unique<LocalSession>(options);
+      return OkStatus();
+    }));
+    return session;
   }
   const std::vector<SessionFactory> factories = FactoriesOf(options.target.substr(0, options.target.find("://")));
   for (auto factory = factories.rbegin(); factory != factories.rend(); ++factory) {

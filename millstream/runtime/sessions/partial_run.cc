@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "millstream/graph/reserved_attrs.h"
 #include "millstream/graph/rewriting/replacement.h"
 #include "millstream/runtime/executor.h"
 
@@ -16,6 +17,7 @@ StatusOr<Node*> AddExchangeNode(Graph& graph, const char* type, size_t index, DT
   ASSIGN_OR_RETURN(spec.op, OpRegistry::Global().Lookup(type));
   spec.attrs.Set("T", dtype);
   spec.attrs.Set("index", static_cast<int64_t>(index));
+  spec.attrs.Set(kPartialRunAttr, true);
   spec.inputs = std::move(inputs);
   ASSIGN_OR_RETURN(Node * node, graph.AddNode(std::move(spec)));
   node->set_assigned_device(device.empty() ? beside.assigned_device() : device);

@@ -37,6 +37,12 @@ Output After(const Scope& s, Output pred, const std::function<Node*(const Scope&
 
 Node* Nothing(const Scope& s) { return s.Add("NoOp", {}); }
 
+Node* CountStep(const Scope& s, const GraphVariable& step) {
+  if (!step) return Nothing(s);
+  const Output one = s.Op("Cast", {s.Const<int64_t>(1)}, {{"DstT", RemoveRef(step.value.dtype())}});
+  return IsResource(step) ? s.Add("AssignAddVariableOp", {step.handle, one}) : s.Add("AssignAdd", {step.handle, one});
+}
+
 }  // namespace
 
 std::vector<GradientAndVariable> LossScaleOptimizer::ComputeGradients(const Scope& scope, Output loss,
@@ -65,7 +71,8 @@ Node* LossScaleOptimizer::ApplyGradients(const Scope& scope, const std::vector<G
   const Output is_finite = AllFinite(scope, gradients);
   const Output updated = Update(scope, is_finite);
   const Output applied = After(
-      scope, is_finite, [&](const Scope& s) { return wrapped().ApplyGradients(s, gradients, inner); }, Nothing);
+      scope, is_finite, [&](const Scope& s) { return wrapped().ApplyGradients(s, gradients, inner); },
+      [&](const Scope& s) { return options.counts_skipped_steps ? CountStep(s, options.global_step) : Nothing(s); });
   return scope.ok() ? Group(scope, {applied.node, updated.node}, outer) : nullptr;
 }
 

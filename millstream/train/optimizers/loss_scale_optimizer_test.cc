@@ -17,14 +17,15 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // A variable whose gradient is fed.
 class LossScaleTest : public ::testing::Test {
  protected:
-  void Build(const LossScale& scale) {
+  void Build(const LossScale& scale, bool counts_skipped_steps = false) {
     const VariableScope variables(scope_);
     w_ = variables.Get("w", Shape({1}), {.initializer = ZerosInitializer(), .resource = true});
     step_ = CreateGlobalStep(variables);
     gradient_ = scope_.WithOpName("gradient").Op("Placeholder", {}, {{"dtype", DType::kFloat}});
     optimizer_ = std::make_shared<LossScaleOptimizer>(std::make_shared<GradientDescentOptimizer>(1.0), scale);
     const std::vector<GradientAndVariable> gradients = {{gradient_, w_}};
-    train_ = optimizer_->ApplyGradients(scope_, gradients, {.global_step = step_});
+    train_ = optimizer_->ApplyGradients(scope_, gradients,
+                                        {.global_step = step_, .counts_skipped_steps = counts_skipped_steps});
     Node* const init = GlobalVariablesInitializer(scope_);
     ASSERT_TRUE(scope_.ok()) << scope_.status();
     session_ = SessionOf(scope_, init);
@@ -46,6 +47,14 @@ class LossScaleTest : public ::testing::Test {
 };
 
 using ::testing::ElementsAre;
+
+// As rounds of SyncReplicasOptimizer want it.
+TEST_F(LossScaleTest, CountsSkippedStepsWhereAsked) {
+  Build({.value = 4, .increment_period = 2, .multiplier = 2}, true);
+  EXPECT_THAT(After(1), ElementsAre(4, 1, -1));
+  EXPECT_THAT(After(kInfinity), ElementsAre(2, 2, -1));
+  EXPECT_THAT(After(1), ElementsAre(2, 3, -2));
+}
 
 TEST_F(LossScaleTest, GrowsAndShrinks) {
   Build({.value = 4, .increment_period = 2, .multiplier = 2});

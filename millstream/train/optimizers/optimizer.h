@@ -53,6 +53,8 @@ struct ComputeGradientsOptions {
 struct ApplyGradientsOptions {
   GraphVariable global_step = {};  // none, or one that counts the updates
   std::string name = {};           // of the train op; none: the optimizer's
+  // Whether global_step also counts a step whose gradients an optimizer does not apply.
+  bool counts_skipped_steps = false;
 };
 
 // Gradients, slots and the train op, as TensorFlow's base class of optimizers. A subclass says what one update of one

@@ -79,7 +79,9 @@ Node* SyncReplicasOptimizer::ApplyGradients(const Scope& scope, const std::vecto
   const Scope s = scope.NameScope(name());
   const Accumulated accumulated = Accumulate(s, gradients, local_step);
   const Scope chief = scope.NameScope("").WithDevice(global_step_.handle.node->device());
-  Node* update = wrapped().ApplyGradients(chief, accumulated.means, {.global_step = global_step_});
+  // A round is over, and its tokens are old, whether it changes variables or not.
+  Node* update =
+      wrapped().ApplyGradients(chief, accumulated.means, {.global_step = global_step_, .counts_skipped_steps = true});
   Node* train = HandOutTokens(chief, accumulated.pushes, update, local_step);
   std::vector<Node*> inits = {local_step_init_op_};
   for (const Output& accumulator : accumulated.accumulators) {

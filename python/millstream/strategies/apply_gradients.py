@@ -8,8 +8,9 @@ from millstream.strategies import context
 from millstream.strategies.values import MirroredVariable, ReduceOp, select
 
 
-def in_replica(optimizer, grads_and_vars, global_step, name):
-    """What Optimizer.apply_gradients() does in one of several replicas: the gradients of all are summed and applied once."""
+def in_replica(optimizer, grads_and_vars, global_step, name, guard=None):
+    """What Optimizer.apply_gradients() does in one of several replicas: the gradients of all are summed and applied once. `guard(sums, apply)`, for
+    all replicas at once, calls apply(), perhaps on a branch, and returns the op of the whole."""
     replica = context.current()[1]
     if replica is None:
         raise RuntimeError("apply_gradients() cannot be called in cross-replica context. Call it in a function that strategy.run() runs.")
@@ -21,14 +22,20 @@ def in_replica(optimizer, grads_and_vars, global_step, name):
         raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in grads_and_vars]}.")
 
     def apply(strategy, gradients, variables):  # of the first replica, whose optimizer keeps the slots
-        return _apply(strategy, gradients, variables, optimizer, global_step, name)
+        return _apply(strategy, gradients, variables, optimizer, global_step, name, guard)
     return replica.merge_call(apply, args=([g for g, _ in present], [v for _, v in present]))
 
 
-def _apply(strategy, gradients, variables, optimizer, global_step, name):
+def _apply(strategy, gradients, variables, optimizer, global_step, name, guard):
     reduced = strategy.extended.batch_reduce_to(ReduceOp.SUM, list(zip(gradients, variables)))
     with ops.init_scope():
         optimizer._create_slots(variables)
+    if guard is None:
+        return _apply_sums(strategy, reduced, variables, optimizer, global_step, name)
+    return guard([select(0, r) for r in reduced], lambda: _apply_sums(strategy, reduced, variables, optimizer, global_step, name))
+
+
+def _apply_sums(strategy, reduced, variables, optimizer, global_step, name):
     with ops.name_scope(name, optimizer._name) as scope:
         optimizer._prepare()
         copies = max(len(v.values) if isinstance(v, MirroredVariable) else 1 for v in variables)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.ops.flow import control_flow_group, control_flow_ops
-from millstream.training import loss_scale as loss_scales
-from millstream.training import optimizer, wrapping_optimizer
+from millstream.ops.variables import state_ops
+from millstream.strategies import apply_gradients, context
+from millstream.training import loss_scale as loss_scales, optimizer, sync_replicas_optimizer, wrapping_optimizer
 
 if TYPE_CHECKING:
     from typing import Any
@@ -25,6 +26,7 @@ class MixedPrecisionLossScaleOptimizer(wrapping_optimizer.WrappingOptimizer):
         self._loss_scale = loss_scales.get(loss_scale)
         if self._loss_scale is None:
             raise ValueError("loss_scale cannot be None")
+        self.counts_skipped_steps = False  # in the global step
 
     def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> list[Any]:
         loss = loss() if callable(loss) else loss
@@ -45,12 +47,25 @@ class MixedPrecisionLossScaleOptimizer(wrapping_optimizer.WrappingOptimizer):
         grads_and_vars = tuple(grads_and_vars)
         if isinstance(self._loss_scale, loss_scales.FixedLossScale):
             return self._opt.apply_gradients(grads_and_vars, global_step, name or self._name)
-        update, should_apply = self._loss_scale.update([g for g, _ in grads_and_vars if g is not None])
+        if isinstance(self._opt, sync_replicas_optimizer.SyncReplicasOptimizer):
+            raise ValueError("A dynamic loss scale goes inside of SyncReplicasOptimizer, whose chief applies gradients: "
+                             "SyncReplicasOptimizer(MixedPrecisionLossScaleOptimizer(opt, loss_scale), ...)")
+        inner = (name or self._name) + "-wrapped"
+        if context.several_replicas() is not None:
+            return apply_gradients.in_replica(self._opt, grads_and_vars, global_step, inner,
+                                              lambda sums, apply: self._guarded(sums, apply, global_step, name))
+        return self._guarded([g for g, _ in grads_and_vars if g is not None],
+                             lambda: self._opt.apply_gradients(grads_and_vars, global_step, inner), global_step, name)
 
-        def apply():
-            return self._opt.apply_gradients(grads_and_vars, global_step, (name or self._name) + "-wrapped")
+    def _guarded(self, gradients, apply, global_step, name):
+        """Calls apply() on the branch for gradients that are finite."""
+        update, should_apply = self._loss_scale.update(gradients)
 
-        applied = apply() if should_apply is True else control_flow_ops.cond(should_apply, apply, gen_ops.no_op)
+        def skip():
+            counts = self.counts_skipped_steps and global_step is not None
+            return state_ops.assign_add(global_step, 1).op if counts else gen_ops.no_op()
+
+        applied = apply() if should_apply is True else control_flow_ops.cond(should_apply, apply, skip)
         return control_flow_group.group(applied, update, name=name or self._name)
 
     def variables(self) -> Any:

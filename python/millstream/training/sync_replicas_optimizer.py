@@ -59,6 +59,8 @@ class SyncReplicasOptimizer(wrapping_optimizer.WrappingOptimizer):
             variable_collections.global_variables())
         with ops.name_scope(None, self._name):
             pushes, means = self._accumulate(grads_and_vars)
+            if hasattr(self._opt, "counts_skipped_steps"):  # a round is over, and its tokens are old, whether it changes variables or not
+                self._opt.counts_skipped_steps = True
             with ops.device(global_step.device), ops.name_scope(""):
                 update_op = self._opt.apply_gradients(list(zip(means, [v for _, v in grads_and_vars])), global_step)
             train_op = self._tokens(global_step, pushes, update_op)

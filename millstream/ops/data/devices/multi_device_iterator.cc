@@ -151,9 +151,12 @@ class MultiDeviceIterator::Deal : public std::enable_shared_from_this<Deal> {
   bool WaitForDemand(size_t shard) {
     MutexLock lock(mu_);
     const Shard& s = shards_[shard];
-    while (!stopping_ && s.waiting.empty() && static_cast<int64_t>(s.ready.size()) >= max_buffer_size_) {
-      changed_.Wait(mu_);
-    }
+    // After an error nothing is made for a shard until it has seen it: there may be no end of errors.
+    const auto is_full = [&] {
+      return static_cast<int64_t>(s.ready.size()) >= max_buffer_size_ ||
+             (!s.ready.empty() && !s.ready.back().status.ok());
+    };
+    while (!stopping_ && s.waiting.empty() && is_full()) changed_.Wait(mu_);
     return !stopping_;
   }
 

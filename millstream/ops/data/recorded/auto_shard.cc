@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <google/protobuf/io/coded_stream.h>
 
+#include <map>
+
+#include "millstream/base/stack_guard.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset_record.h"
 #include "millstream/ops/data/element_attrs.h"
@@ -82,6 +85,43 @@ StatusOr<Ref<Dataset>> RebatchForReplicas(const Dataset& dataset, int64_t replic
   return MakeByOp("RebatchDataset", std::move(attrs), {dataset.record()->inputs[0], Tensor::Scalar(replicas)}, ctx);
 }
 
+// Shards where the pipeline says shard(SHARD_HINT, ...); looks at each dataset once, since many may be made from one.
+class HintSharder {
+ public:
+  HintSharder(WorkerPart part, const KernelContext& ctx) : part_(part), ctx_(ctx) {}
+
+  StatusOr<Ref<Dataset>> Shard(const Dataset& dataset) {
+    if (StackIsLow()) return NestedTooDeeply("datasets");
+    if (const auto known = made_.find(&dataset); known != made_.end()) return known->second;
+    ASSIGN_OR_RETURN(Ref<Dataset> made, NewShard(dataset));
+    made_.emplace(&dataset, made);
+    return made;
+  }
+
+ private:
+  StatusOr<Ref<Dataset>> NewShard(const Dataset& dataset) {
+    if (dataset.record() == nullptr) return Ref<Dataset>::Share(const_cast<Dataset*>(&dataset));
+    std::vector<Tensor> inputs = dataset.record()->inputs;
+    bool changed = false;
+    for (Tensor& input : inputs) {
+      const std::vector<const Dataset*> from = input.rank() == 0 ? DatasetsOf(input) : std::vector<const Dataset*>();
+      if (from.empty()) continue;
+      ASSIGN_OR_RETURN(const Ref<Dataset> made, Shard(*from[0]));
+      changed |= made.get() != from[0];
+      input = AsTensor(*made);
+    }
+    if (IsOneOf(dataset, kShard) && inputs[1].scalar<int64_t>() == kShardHint) {
+      return ShardElements(*DatasetsOf(inputs[0])[0], part_, true, ctx_);
+    }
+    if (!changed) return Ref<Dataset>::Share(const_cast<Dataset*>(&dataset));
+    return Remake(*dataset.record(), std::move(inputs), ctx_);
+  }
+
+  const WorkerPart part_;
+  const KernelContext& ctx_;
+  std::map<const Dataset*, Ref<Dataset>> made_;
+};
+
 class MakeAutoShard final : public Kernel {
  public:
   explicit MakeAutoShard(KernelInit& init) : policy_(init.Attr<int64_t>("auto_shard_policy")) {
@@ -113,7 +153,7 @@ class MakeAutoShard final : public Kernel {
       case kData:
         return ByData(dataset, part, ctx);
       case kHint:
-        return ByHint(dataset, part, ctx);
+        return HintSharder(part, ctx).Shard(dataset);
       default: {
         StatusOr<Ref<Dataset>> by_file = ShardFiles(dataset, part, ctx);
         return absl::IsNotFound(by_file.status()) ? ByData(dataset, part, ctx) : std::move(by_file);
@@ -137,25 +177,6 @@ class MakeAutoShard final : public Kernel {
       ASSIGN_OR_RETURN(made, Remake(*after.back()->record(), std::move(inputs), ctx));
     }
     return made;
-  }
-
-  // Where the pipeline says shard(SHARD_HINT, ...).
-  static StatusOr<Ref<Dataset>> ByHint(const Dataset& dataset, WorkerPart part, const KernelContext& ctx) {
-    if (dataset.record() == nullptr) return Ref<Dataset>::Share(const_cast<Dataset*>(&dataset));
-    std::vector<Tensor> inputs = dataset.record()->inputs;
-    bool changed = false;
-    for (Tensor& input : inputs) {
-      const std::vector<const Dataset*> from = input.rank() == 0 ? DatasetsOf(input) : std::vector<const Dataset*>();
-      if (from.empty()) continue;
-      ASSIGN_OR_RETURN(const Ref<Dataset> made, ByHint(*from[0], part, ctx));
-      changed |= made.get() != from[0];
-      input = AsTensor(*made);
-    }
-    if (IsOneOf(dataset, kShard) && inputs[1].scalar<int64_t>() == kShardHint) {
-      return ShardElements(*DatasetsOf(inputs[0])[0], part, true, ctx);
-    }
-    if (!changed) return Ref<Dataset>::Share(const_cast<Dataset*>(&dataset));
-    return Remake(*dataset.record(), std::move(inputs), ctx);
   }
 
   const int64_t policy_;

@@ -96,7 +96,12 @@ class DatasetFromGraph final : public AsyncKernel {
       RETURN_IF_ERROR(AsFunction(graph).Convert(name.name, library.add_function()));
       RETURN_IF_ERROR(source->library()->AddLibrary(library));
     }
-    return ctx.step().functions->Instantiate(name);
+    ASSIGN_OR_RETURN(std::shared_ptr<CompiledFunction> function, ctx.step().functions->Instantiate(name));
+    // The program may have a function of that name.
+    if (!function->arg_types().empty() || function->ret_types() != std::vector<DType>{DType::kVariant}) {
+      return errors::InvalidArgument("Function ", name.name, " is not one that makes a dataset.");
+    }
+    return function;
   }
 };
 

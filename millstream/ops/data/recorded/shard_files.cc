@@ -2,6 +2,8 @@
 #include "millstream/ops/data/recorded/shard_files.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "millstream/base/stack_guard.h"
 #include "millstream/ops/data/dataset_record.h"
@@ -64,8 +66,17 @@ class FileSharder {
  public:
   FileSharder(WorkerPart part, const KernelContext& ctx) : part_(part), ctx_(ctx), library_(LibraryOf(ctx.step())) {}
 
+  // Once for each dataset, since many may be made from one.
   StatusOr<Ref<Dataset>> Shard(const Dataset& dataset) {
     if (StackIsLow()) return NestedTooDeeply("datasets");
+    if (const auto known = sharded_.find(&dataset); known != sharded_.end()) return known->second;
+    ASSIGN_OR_RETURN(Ref<Dataset> sharded, NewShard(dataset));
+    sharded_.emplace(&dataset, sharded);
+    return sharded;
+  }
+
+ private:
+  StatusOr<Ref<Dataset>> NewShard(const Dataset& dataset) {
     if (IsOneOf(dataset, kDropped)) return ShardInput(dataset, 0);
     if (IsOneOf(dataset, kSources) || dataset.record() == nullptr) {
       return errors::NotFound("Found an unshardable source dataset: ", BaseName(dataset));
@@ -90,8 +101,6 @@ class FileSharder {
     ASSIGN_OR_RETURN(Ref<Dataset> input, ShardInput(dataset, 0));
     return WithInput(dataset, 0, std::move(input));
   }
-
- private:
   StatusOr<const Dataset*> Input(const Dataset& dataset, size_t i) const {
     const auto& inputs = dataset.record()->inputs;
     const std::vector<const Dataset*> datasets =
@@ -148,15 +157,18 @@ class FileSharder {
 
   bool CallsReader(const NodeRecord& record) const {
     NameAttrList function;
-    return record.attrs->Has("f") && record.attrs->Get("f", &function).ok() && HasReader(function.name, 0);
+    std::set<std::string> seen;
+    return record.attrs->Has("f") && record.attrs->Get("f", &function).ok() && HasReader(function.name, &seen);
   }
-  bool HasReader(const std::string& function, int depth) const {
-    const auto found = library_ == nullptr || depth > 64 ? nullptr : library_->Find(function);
+  // `seen`: functions that were looked at, which may call each other.
+  bool HasReader(const std::string& function, std::set<std::string>* seen) const {
+    const bool again = StackIsLow() || !seen->insert(function).second;
+    const auto found = library_ == nullptr || again ? nullptr : library_->Find(function);
     if (found == nullptr) return false;
     for (const proto::NodeDef& node : found->def->node_def()) {
       if (IsReader(node.op()) && node.input_size() > 0) return true;
       const auto f = node.attr().find("f");
-      if (IsCaller(node.op()) && f != node.attr().end() && HasReader(f->second.func().name(), depth + 1)) return true;
+      if (IsCaller(node.op()) && f != node.attr().end() && HasReader(f->second.func().name(), seen)) return true;
     }
     return false;
   }
@@ -191,6 +203,7 @@ class FileSharder {
   const WorkerPart part_;
   const KernelContext& ctx_;
   const FunctionLibrary* const library_;
+  std::map<const Dataset*, Ref<Dataset>> sharded_;
 };
 
 }  // namespace

@@ -27,6 +27,9 @@ constexpr int64_t kFormat = 2;
 // The fields of the message that describes a run.
 enum Field { kRun = 2, kCreated = 3, kVersion = 4, kType = 5, kElements = 6, kFinalized = 1000 };
 using Coded = google::protobuf::io::CodedInputStream;
+// In microseconds: what the clock can say.
+constexpr auto kMaxCreated = static_cast<uint64_t>(
+    std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::duration::max()).count());
 
 Status Malformed(const std::string& path) {
   return errors::DataLoss("Malformed metadata of a saved dataset in ", path);
@@ -42,6 +45,7 @@ bool ReadField(Coded& in, uint32_t tag, SavedMetadata* metadata) {
            : (tag & 7) != 0 || !in.ReadVarint64(&number)) {
     return false;
   }
+  if (tag >> 3 == kCreated && number > kMaxCreated) return false;
   switch (tag >> 3) {
     case kRun:
       metadata->run = bytes;

@@ -18,11 +18,12 @@ namespace millstream {
 namespace {
 
 constexpr char kFileEnd[] = ".snapshot";
+constexpr int64_t kMaxPatience = int64_t{1} << 32;  // 136 years; clocks count nanoseconds
 
 struct Options {
   explicit Options(KernelInit& init)
       : file_bytes(init.Attr<int64_t>("shard_size_bytes")),
-        patience(init.Attr<int64_t>("pending_snapshot_expiry_seconds")),
+        patience(std::clamp<int64_t>(init.Attr<int64_t>("pending_snapshot_expiry_seconds"), 0, kMaxPatience)),
         waiting(init.Attr<int64_t>("writer_buffer_size")),
         shuffle(init.Attr<bool>("shuffle_on_read")),
         seed(init.Attr<int64_t>("seed")),
