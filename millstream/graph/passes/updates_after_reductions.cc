@@ -42,6 +42,7 @@ class Gates {
     bool is_update = false;     // of what reductions of its level have given
     bool reduced = false;       // is such a reduction, or comes after one
     bool feeds_update = false;
+    bool feeds_reduction = false;  // of its level
   };
   struct Gate {
     std::vector<Node*> reductions, updates;
@@ -75,14 +76,22 @@ class Gates {
 
   void MarkProducers(const Node& node) {
     const Mark& mark = marks_[node.id()];
-    if (!mark.is_update && !mark.feeds_update) return;
-    ForProducers(node, [&](const Node& from) { marks_[from.id()].feeds_update = true; });
+    const bool feeds_update = mark.is_update || mark.feeds_update;
+    const bool feeds_reduction = mark.is_reduction || mark.feeds_reduction;
+    ForProducers(node, [&](const Node& from) {
+      Mark& before = marks_[from.id()];
+      before.feeds_update |= feeds_update;
+      before.feeds_reduction |= feeds_reduction && before.level == mark.level;
+    });
   }
 
-  // Reductions know how many others of their group they are waited for with.
-  static void MarkTogether(const Gate& gate, int32_t level) {
+  // Reductions know how many others of their group they are waited for with. One that another one of the gate reads
+  // cannot wait for that.
+  void MarkTogether(const Gate& gate, int32_t level) {
     std::map<std::string, std::vector<Node*>> groups;
-    for (Node* node : gate.reductions) groups[GroupOf(*node)].push_back(node);
+    for (Node* node : gate.reductions) {
+      if (!marks_[node->id()].feeds_reduction) groups[GroupOf(*node)].push_back(node);
+    }
     for (const auto& [group, nodes] : groups) {
       for (Node* node : nodes) {
         node->attrs().Set(kReductionsTogetherAttr, std::vector<int64_t>{static_cast<int64_t>(nodes.size()), level});
