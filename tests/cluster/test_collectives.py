@@ -26,7 +26,7 @@ def _run_each(cluster, tasks, make):
             with tf.device(f"/job:worker/task:{task}/cpu:0"):
                 fetches = make(task)
             try:
-                return session.run(fetches)
+                return session.run(fetches, options=tf.RunOptions(timeout_in_ms=180_000))  # else members that nobody joins wait for ever
             except tf.errors.OpError as error:
                 return error
 
