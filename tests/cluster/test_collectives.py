@@ -34,6 +34,16 @@ def _run_each(cluster, tasks, make):
         return list(pool.map(run, tasks))
 
 
+def _reduce_anew(cluster, size=3):
+    """The sum of ones after a group has failed: a task that has not heard of that yet gets the failure once more, while the others wait for it."""
+    expected = (tf.errors.AbortedError, tf.errors.UnavailableError, tf.errors.DeadlineExceededError)
+    for _ in range(3):
+        results = _run_each(cluster, range(size), lambda _: _reduce(tf.constant(1.0), size, 1, timeout_seconds=10.0))
+        if not any(isinstance(result, expected) for result in results):
+            break
+    return [float(x) for x in results]
+
+
 def test_one_graph(workers):
     with tf.Graph().as_default(), tf.Session(workers.target("worker")) as session:
         sums, parts = [], []
@@ -113,7 +123,7 @@ def test_a_member_of_a_formed_group_that_is_late_is_named(workers, waiting):
     assert isinstance(error, tf.errors.DeadlineExceededError)
     assert "task:2" in str(error).split("not yet:")[1]
     assert f"task:{waiting}" not in str(error).split("not yet:")[1].split(")")[0]
-    assert [float(x) for x in _run_each(workers, [0, 1, 2], lambda _: _reduce(tf.constant(1.0), 3, 1))] == [3, 3, 3]
+    assert _reduce_anew(workers) == [3, 3, 3]
 
 
 def test_a_cancelled_step_ends_the_others_and_the_group_is_formed_anew(workers):
@@ -133,7 +143,7 @@ def test_a_cancelled_step_ends_the_others_and_the_group_is_formed_anew(workers):
         pool.submit(run_cancelled).result(timeout=60)
         (error,) = other.result(timeout=60)
     assert isinstance(error, tf.errors.AbortedError) and "task:0" in str(error), error
-    assert [float(x) for x in _run_each(workers, [0, 1, 2], make)] == [3, 3, 3]
+    assert _reduce_anew(workers) == [3, 3, 3]
 
 
 def test_many_small_ones_in_different_orders_are_fused(workers):
