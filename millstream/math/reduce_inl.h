@@ -122,7 +122,7 @@ MILLSTREAM_ALWAYS_INLINE void ReduceRowsTogether(const T* in, T* out, int64_t n)
   using Core = typename Op::Core;
   using A = Narrow<Core, T>;
   A total[kRowsTogether];
-  for (int r = 0; r < kRowsTogether; ++r) total[r] = Core::template Neutral<A>();
+  for (A& row : total) row = Core::template Neutral<A>();
   for (int64_t i = 0; i < n; ++i) {
     for (int r = 0; r < kRowsTogether; ++r) total[r] = Core::template Combine<A>(total[r], Load<Core>(in + r * n + i));
   }

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <cstring>
 #include <random>
 
@@ -56,7 +58,8 @@ template <typename T>
 int64_t FirstDifference(const Tensor& a, const Tensor& b) {
   for (int64_t i = 0; i < a.num_elements(); ++i) {
     const T x = a.data<T>()[i], y = b.data<T>()[i];
-    if (std::memcmp(&x, &y, sizeof(T)) == 0) continue;
+    using Bits = std::array<char, sizeof(T)>;
+    if (std::bit_cast<Bits>(x) == std::bit_cast<Bits>(y)) continue;
     const auto p = static_cast<double>(x), q = static_cast<double>(y);
     if (p == p || q == q) return i;
   }

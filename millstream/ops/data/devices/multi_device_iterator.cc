@@ -135,15 +135,17 @@ class MultiDeviceIterator::Deal : public std::enable_shared_from_this<Deal> {
         MutexLock lock(mu_);
         Shard& shard = shards_[next];
         ended_ = over;
-        if (!over && !shard.waiting.empty()) {
+        if (!over && shard.waiting.empty()) {
+          shard.ready.push_back(std::move(answer));
+          continue;
+        }
+        if (!over) {
           request = std::move(shard.waiting.front());
           shard.waiting.pop_front();
-        } else if (!over) {
-          shard.ready.push_back(std::move(answer));
         }
       }
       if (over) return AnswerAll(OkStatus());
-      if (request != nullptr) FinishWaiting(request, std::move(answer));
+      FinishWaiting(request, std::move(answer));
     }
   }
 
