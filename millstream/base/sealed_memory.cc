@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
+#include <cerrno>
+
 namespace millstream {
 
 StatusOr<uint64_t> SealedMemoryBytes(int fd) {
@@ -17,6 +19,15 @@ StatusOr<uint64_t> SealedMemoryBytes(int fd) {
     return errors::InvalidArgument("not a sealed memory file");
   }
   return static_cast<uint64_t>(about.st_size);
+}
+
+int OpenDescriptorOf(int64_t process, int64_t descriptor, int access) {
+  if (process <= 0 || descriptor < 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  const std::string path = absl::StrCat("/proc/", process, "/fd/", descriptor);
+  return ::open(path.c_str(), access | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
 }  // namespace millstream

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <string>
 
 #include "absl/cleanup/cleanup.h"
 #include "millstream/base/sealed_memory.h"
@@ -45,13 +44,6 @@ char* TakePage(SharedRegion* region, int ranks) {
   return static_cast<char*>(region->Take(kPage));
 }
 
-// The file that a name stands for; -1 if it is not to be had.
-int OpenNamed(const Name& name) {
-  if (name.process <= 0 || name.descriptor < 0) return -1;
-  const std::string path = absl::StrCat("/proc/", name.process, "/fd/", name.descriptor);
-  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-}
-
 }  // namespace
 
 StatusOr<std::unique_ptr<LentMemory>> LentMemory::Agree(int rank, int ranks, const Exchange& exchange) {
@@ -73,7 +65,7 @@ StatusOr<std::unique_ptr<LentMemory>> LentMemory::Agree(int rank, int ranks, con
   for (int r = 0; r < ranks && good; ++r) {
     const Name& name = names[static_cast<size_t>(r)];
     std::memcpy(page + static_cast<size_t>(r) * sizeof(Challenge), &name.challenge, sizeof(Challenge));
-    const int fd = OpenNamed(name);
+    const int fd = OpenDescriptorOf(name.process, name.descriptor, O_RDONLY);
     const uint64_t bytes = fd < 0 ? 0 : SealedMemoryBytes(fd).value_or(0);
     void* const begin = bytes == 0 ? MAP_FAILED : mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (fd >= 0) ::close(fd);

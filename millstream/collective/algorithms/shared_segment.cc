@@ -88,7 +88,7 @@ StatusOr<SharedSegment> SharedSegment::Open(const SegmentName& name) {
     return errors::InvalidArgument("Not the name of a shared segment");
   }
   const std::string path = absl::StrCat("/proc/", name.process, "/fd/", name.descriptor);
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  const int fd = OpenDescriptorOf(name.process, name.descriptor, O_RDWR);
   if (fd < 0) return SystemError(path.c_str());
   StatusOr<SharedSegment> segment =
       errors::InvalidArgument(path, " is not a sealed memory file of ", name.bytes, " bytes");
