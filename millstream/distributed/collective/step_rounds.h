@@ -32,6 +32,7 @@ class StepRounds {
   // What has been held back for too long.
   Rounds TakeLate(Clock::time_point now);
   bool is_holding() const { return holding_ > 0; }
+  bool holds_back() const { return holds_back_; }
 
  private:
   struct Step {

@@ -186,7 +186,7 @@ void TaskGroup::AwaitWork() {
     return stopping_ || !broken_.ok() || !lost_.ok() || HasWork();
   };
   for (int looks = 0; !go_on(); ++looks) {
-    sleeps_ = !step_rounds_.is_holding() && looks >= kLooks;
+    sleeps_ = !step_rounds_.is_holding() && (looks >= kLooks || !step_rounds_.holds_back());
     if (sleeps_) {
       cv_.Wait(mu_);
       looks = 0;
